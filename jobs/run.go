@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Kind is what a run asks of the model.
+type Kind string
+
+// The kinds of run.
+const (
+	Generate Kind = "generate" // generateContent: the rendered template is the prompt
+	Embed    Kind = "embed"    // embedContent: the rendered template is the text
+)
+
+// Priority chooses the queue of a run's rows.
+type Priority string
+
+// The priorities, from first to last.
+const (
+	High   Priority = "high"
+	Normal Priority = "normal"
+	Low    Priority = "low"
+)
+
+// Priorities lists them from first to last.
+var Priorities = []Priority{High, Normal, Low}
+
+// Spec is how a run is made: what Enqueue records and what a change is judged
+// against. Everything in it that changes an answer is part of a row's key.
+type Spec struct {
+	Name     string   `json:"name,omitempty"`
+	Kind     Kind     `json:"kind"`
+	Model    string   `json:"model"` // as the user wrote it
+	Lane     string   `json:"lane"`  // provider/project/region/bucket: where its calls count
+	Template string   `json:"template"`
+	System   string   `json:"system,omitempty"` // a template too
+	Settings Settings `json:"settings"`
+
+	Feature      string   `json:"feature"`
+	Class        string   `json:"class"` // "bulk"
+	Organization string   `json:"organization,omitempty"`
+	Tenant       string   `json:"tenant,omitempty"`
+	Team         string   `json:"team,omitempty"`
+	Priority     Priority `json:"priority"`
+
+	IDColumn string `json:"id_column"` // the column that identifies a row
+	Matrix   []Axis `json:"matrix,omitempty"`
+	Attempts int    `json:"attempts"` // real failures before a row fails; default 5
+}
+
+// Axis is one --matrix dimension: each row is made once for each value, which
+// the template sees as a field and the row id carries as "id/value".
+type Axis struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// Settings are the generation settings; nil and zero leave the model's default.
+type Settings struct {
+	Temperature      *float32        `json:"temperature,omitempty" yaml:"temperature"`
+	TopP             *float32        `json:"top_p,omitempty" yaml:"top_p"`
+	TopK             *float32        `json:"top_k,omitempty" yaml:"top_k"`
+	MaxOutputTokens  int32           `json:"max_output_tokens,omitempty" yaml:"max_output_tokens"`
+	Seed             *int32          `json:"seed,omitempty" yaml:"seed"`
+	StopSequences    []string        `json:"stop_sequences,omitempty" yaml:"stop_sequences"`
+	ThinkingBudget   *int32          `json:"thinking_budget,omitempty" yaml:"thinking_budget"`
+	ResponseMIMEType string          `json:"response_mime_type,omitempty" yaml:"response_mime_type"`
+	ResponseSchema   json.RawMessage `json:"response_schema,omitempty" yaml:"-"`     // JSON Schema; answers that break it are not successes
+	TaskType         string          `json:"task_type,omitempty" yaml:"task_type"`   // embeddings only
+	Dimensions       int32           `json:"dimensions,omitempty" yaml:"dimensions"` // embeddings only
+}
+
+// Run is one recorded run: an input × a template × a model configuration.
+type Run struct {
+	ID      string    `json:"id"` // sorts by time of creation; no '-', so that task ids split
+	Spec    Spec      `json:"spec"`
+	Input   string    `json:"input"`  // the input's name as given
+	Digest  string    `json:"digest"` // of the settings and template, to notice a change
+	Rows    int64     `json:"rows"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+}
+
+// Title is the run's name, or its id where it has none.
+func (r Run) Title() string {
+	if r.Spec.Name != "" {
+		return r.Spec.Name
+	}
+	return r.ID
+}
+
+// Queue is the asynq queue of a lane's rows of one priority. One server serves
+// one lane, since asynq fixes a server's queues when it is made.
+func Queue(p Priority, lane string) string { return "bulk-" + string(p) + "." + QueueSuffix(lane) }
+
+// QueueSuffix names a lane in queue names: "project.model" for the usual lane
+// gemini/project/global/model; what differs from the usual is added. No '/',
+// which asynqmon's paths cannot carry.
+func QueueSuffix(lane string) string {
+	p := strings.SplitN(lane, "/", 4)
+	if len(p) != 4 {
+		return strings.ReplaceAll(lane, "/", ".")
+	}
+	s := p[1] + "." + p[3]
+	if p[2] != "global" {
+		s += "@" + p[2]
+	}
+	if p[0] != "gemini" {
+		s = p[0] + ":" + s
+	}
+	return s
+}

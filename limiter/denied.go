@@ -1,0 +1,91 @@
+package limiter
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reason is the rule that refused. A caller acts on it; operators read Denied.Error.
+type Reason string
+
+// The reasons.
+const (
+	ReasonTooLarge    Reason = "too_large"    // larger than a limit: refused for good, never waits
+	ReasonQuota       Reason = "quota"        // a limit has no room now
+	ReasonShare       Reason = "share"        // the limit has room, but it is held for a class above
+	ReasonSmoothing   Reason = "smoothing"    // room there is, but the class would burst
+	ReasonTurn        Reason = "turn"         // others are before it in the line
+	ReasonSlots       Reason = "slots"        // no free worker slot
+	ReasonPaused      Reason = "paused"       // the class is paused
+	ReasonCooldown    Reason = "cooldown"     // the provider asked for a rest
+	ReasonBreaker     Reason = "breaker"      // calls are hopeless now
+	ReasonSpend       Reason = "spend"        // a money limit
+	ReasonCredentials Reason = "credentials"  // the provider refuses our key
+	ReasonUnknownLane Reason = "unknown_lane" // no limits are configured for the lane
+	ReasonUnavailable Reason = "unavailable"  // the shared state cannot be reached
+	ReasonDeadline    Reason = "deadline"     // too little time is left for a call that is worth sending
+	ReasonProvider    Reason = "provider"     // the provider refused what we admitted
+)
+
+// Decision says where a refusal was made (design 5).
+type Decision string
+
+// The decisions.
+const (
+	RejectedLocally              Decision = "rejected_locally"
+	Queued                       Decision = "queued"
+	Degraded                     Decision = "degraded"
+	AdmittedThenProviderRejected Decision = "admitted_then_provider_rejected"
+)
+
+// Denied is the one error of local and provider refusals. Its JSON form is
+// what the gateway answers, what call records keep and what `why` reads.
+type Denied struct {
+	Type     string   `json:"type"`    // "quota_denied"
+	Limiter  string   `json:"limiter"` // the limit that binds, by shorthand: "rpm", "input_tpm", …; "" where none does
+	Node     string   `json:"node"`    // whose limit: "lane", "tenant/acme", …
+	Provider string   `json:"provider"`
+	Project  string   `json:"project"`
+	Model    string   `json:"model"`
+	Class    string   `json:"class"`
+	Feature  string   `json:"feature,omitempty"`
+	Path     Path     `json:"path"`
+	Reason   Reason   `json:"reason"`
+	Decision Decision `json:"gateway_decision"`
+
+	Limit     int64   `json:"limit,omitempty"`    // the binding limit's amount
+	Used      int64   `json:"used,omitempty"`     // what was in use when it refused
+	Shortage  int64   `json:"shortage,omitempty"` // how much was missing
+	Estimates Amounts `json:"estimates"`          // indexed by Unit
+
+	RetryAt      time.Time `json:"retry_at"`       // when to come back; zero for ReasonTooLarge
+	RetryAfterMS int64     `json:"retry_after_ms"` // the same as a distance on the deciding clock; always > 0 unless Permanent
+	Ticket       string    `json:"ticket,omitempty"`
+	Position     int64     `json:"position,omitempty"` // place in its leaf's line, from 1
+	Permanent    bool      `json:"permanent,omitempty"`
+
+	FallbackAllowed bool   `json:"fallback_allowed"`
+	TraceID         string `json:"trace_id,omitempty"`
+	Detail          string `json:"detail,omitempty"` // pause owner and reason, provider's reason; no keys, no bodies
+}
+
+// RetryAfter is how long to wait, by the clock that decided.
+func (d *Denied) RetryAfter() time.Duration { return time.Duration(d.RetryAfterMS) * time.Millisecond }
+
+// Error names the limit, whose it is, and when to come back.
+func (d *Denied) Error() string {
+	what := d.Detail
+	switch d.Reason {
+	case ReasonTooLarge:
+		return fmt.Sprintf("request is larger than %s of %s: limit %d, needs %d; it can never be admitted",
+			d.Limiter, d.Model, d.Limit, d.Limit+d.Shortage)
+	case ReasonQuota, ReasonShare, ReasonSpend:
+		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.Limiter, d.Used, d.Limit, d.Shortage)
+	case ReasonUnknownLane:
+		return fmt.Sprintf("no limits are configured for model %s", d.Model)
+	}
+	if what != "" {
+		what = " (" + what + ")"
+	}
+	return fmt.Sprintf("no permit for %s as %s: %s%s, retry in %s", d.Model, d.Class, d.Reason, what, d.RetryAfter().Round(time.Millisecond))
+}

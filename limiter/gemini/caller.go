@@ -1,0 +1,38 @@
+package gemini
+
+import (
+	"context"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// Caller says on whose behalf a call is made. It travels in the context; a
+// call without a class and a feature is refused before a permit is taken.
+type Caller struct {
+	Class   string
+	Feature string
+	Path    limiter.Path
+	Run     string // run id of a bulk row
+	Row     string // row id of a bulk row
+	Attempt int    // from 1
+	Ticket  string // what waits when there is no room; empty: nothing does
+	Full    bool   // see limiter.Request.Full
+	TraceID string // made by the transport when empty
+	// MaxWait is how long the transport may wait in place for a permit. Zero
+	// takes the class's own.
+	MaxWait time.Duration
+}
+
+type callerKey struct{}
+
+// WithCaller names the caller for every Gemini call made under the context.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom gives the caller that WithCaller named.
+func CallerFrom(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}

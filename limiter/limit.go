@@ -1,0 +1,126 @@
+package limiter
+
+import "fmt"
+
+// Unit is what a limit counts.
+type Unit uint8
+
+// The units. Amounts are integers: tokens, images and requests as they are,
+// money in micro-dollars. Concurrency and streams are held, not used up.
+const (
+	Requests Unit = iota
+	InputTokens
+	OutputTokens
+	TotalTokens
+	Images
+	MicroUSD
+	Concurrency
+	Streams
+	NumUnits = 8
+)
+
+var unitNames = [NumUnits]string{
+	"requests", "input_tokens", "output_tokens", "total_tokens", "images", "micro_usd", "concurrency", "streams",
+}
+
+// String is the unit's name in keys, answers and metrics.
+func (u Unit) String() string {
+	if u < NumUnits {
+		return unitNames[u]
+	}
+	return fmt.Sprintf("unit(%d)", uint8(u))
+}
+
+// Window is the time over which a limit counts.
+type Window uint8
+
+// The windows. Minute and TenMinutes slide; Day is a calendar day in
+// America/Los_Angeles (Gemini's RPD reset, facts: ai.google.dev rate-limits
+// page of 2026-08-18), Month a calendar month in a configured zone; Held is no
+// window at all: what is held counts until it is given back or its lease ends.
+const (
+	Minute Window = iota
+	TenMinutes
+	Day
+	Month
+	Held
+	NumWindows = 5
+)
+
+var windowNames = [NumWindows]string{"minute", "10m", "day", "month", "held"}
+
+// String is the window's name in keys, answers and metrics.
+func (w Window) String() string {
+	if w < NumWindows {
+		return windowNames[w]
+	}
+	return fmt.Sprintf("window(%d)", uint8(w))
+}
+
+// Limit is an amount of a unit per window.
+type Limit struct {
+	Unit   Unit   `json:"unit"`
+	Window Window `json:"window"`
+	Amount int64  `json:"amount"`
+}
+
+// Name is the limit's shorthand, the word that operators and answers use:
+// "rpm", "input_tpm", "rpd", "concurrency"; where there is no shorthand,
+// "unit/window".
+func (l Limit) Name() string {
+	for _, s := range shorthands {
+		if s.unit == l.Unit && s.window == l.Window {
+			return s.name
+		}
+	}
+	return l.Unit.String() + "/" + l.Window.String()
+}
+
+// Limits are the limits of a node by shorthand, as the configuration file
+// spells them. Zero means: no such limit. Money is in micro-dollars here; the
+// configuration gives dollars.
+type Limits struct {
+	RPM         int64 `json:"rpm,omitempty"`           // requests a sliding minute
+	InputTPM    int64 `json:"input_tpm,omitempty"`     // input tokens a sliding minute; Gemini's TPM counts input
+	OutputTPM   int64 `json:"output_tpm,omitempty"`    // output tokens (thinking included) a sliding minute
+	TotalTPM    int64 `json:"total_tpm,omitempty"`     // all tokens a sliding minute
+	IPM         int64 `json:"ipm,omitempty"`           // images a sliding minute
+	RPD         int64 `json:"rpd,omitempty"`           // requests a Pacific day
+	TPD         int64 `json:"tpd,omitempty"`           // input tokens a Pacific day
+	Concurrency int64 `json:"concurrency,omitempty"`   // calls in flight
+	Streams     int64 `json:"streams,omitempty"`       // open streams
+	USDPer10m   int64 `json:"usd_per_10m,omitempty"`   // micro-dollars in sliding ten minutes
+	USDPerDay   int64 `json:"usd_per_day,omitempty"`   // micro-dollars a Pacific day
+	USDPerMonth int64 `json:"usd_per_month,omitempty"` // micro-dollars a calendar month
+}
+
+var shorthands = []struct {
+	name   string
+	unit   Unit
+	window Window
+	field  func(*Limits) *int64
+}{
+	{"rpm", Requests, Minute, func(l *Limits) *int64 { return &l.RPM }},
+	{"input_tpm", InputTokens, Minute, func(l *Limits) *int64 { return &l.InputTPM }},
+	{"output_tpm", OutputTokens, Minute, func(l *Limits) *int64 { return &l.OutputTPM }},
+	{"total_tpm", TotalTokens, Minute, func(l *Limits) *int64 { return &l.TotalTPM }},
+	{"ipm", Images, Minute, func(l *Limits) *int64 { return &l.IPM }},
+	{"rpd", Requests, Day, func(l *Limits) *int64 { return &l.RPD }},
+	{"tpd", InputTokens, Day, func(l *Limits) *int64 { return &l.TPD }},
+	{"concurrency", Concurrency, Held, func(l *Limits) *int64 { return &l.Concurrency }},
+	{"streams", Streams, Held, func(l *Limits) *int64 { return &l.Streams }},
+	{"usd_per_10m", MicroUSD, TenMinutes, func(l *Limits) *int64 { return &l.USDPer10m }},
+	{"usd_per_day", MicroUSD, Day, func(l *Limits) *int64 { return &l.USDPerDay }},
+	{"usd_per_month", MicroUSD, Month, func(l *Limits) *int64 { return &l.USDPerMonth }},
+}
+
+// List gives the limits that are set, in a fixed order.
+func (l Limits) List() []Limit {
+	var out []Limit
+	for _, s := range shorthands {
+		if n := *s.field(&l); n > 0 {
+			out = append(out, Limit{Unit: s.unit, Window: s.window, Amount: n})
+		}
+	}
+	return out
+}
