@@ -6,7 +6,7 @@ import (
 )
 
 // Usage is what a call used, in the provider's terms: Prompt includes Cached;
-// Output excludes Thoughts (facts/gemini section 5).
+// Output excludes Thoughts.
 type Usage struct {
 	Prompt   int64 `json:"prompt_tokens"`
 	Cached   int64 `json:"cached_tokens,omitempty"`

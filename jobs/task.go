@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ type Task struct {
 }
 
 // ID is the asynq task id: zero-padded, since asynq orders jobs of one second
-// by id (facts/asynq 1.5).
+// by id.
 func (t Task) ID() string { return fmt.Sprintf("%s-%08d-%d", t.Run, t.Index, t.Gen) }
 
 // ParseTaskID reads what ID wrote.
@@ -35,14 +34,14 @@ func ParseTaskID(id string) (Task, error) {
 	return Task{}, fmt.Errorf("task id %q: want run-index-generation", id)
 }
 
-// Payload is what a task carries: the row, not the template, which the run
-// record has. It stays readable in asynqmon.
+// Payload is what a task carries: which row it is, not the row, which asynq
+// would copy at each step and lose when someone deletes the task. The row's
+// fields are in the run's store and come with Begin. It stays readable in
+// asynqmon.
 type Payload struct {
-	V      int             `json:"v"` // 1
-	Run    string          `json:"run"`
-	Index  int64           `json:"n"`
-	Gen    int             `json:"gen,omitempty"`
-	Row    string          `json:"row"`              // the row id the user knows
-	Fields json.RawMessage `json:"fields,omitempty"` // the row's fields as one JSON object, in the file's order, numbers as they stand there
-	Blob   string          `json:"blob,omitempty"`   // where the fields are when they are too long to be copied at each step
+	V     int    `json:"v"` // 1
+	Run   string `json:"run"`
+	Index int64  `json:"n"`
+	Gen   int    `json:"gen,omitempty"`
+	Row   string `json:"row"` // the row id the user knows
 }
