@@ -1,0 +1,142 @@
+package gemini
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// call is one request on its way through the transport.
+type call struct {
+	t      *Transport
+	ctx    context.Context
+	obs    *Observation
+	caller Caller
+	route  route
+	model  Model
+	body   []byte
+	ask    Ask
+	guess  Estimate
+	begin  time.Time // when the request came
+	sentAt time.Time // when it went out; zero before
+	reach  *reach    // how far it got
+	ended  sync.Once // the permit is settled and the record kept once, whoever ends the call
+}
+
+func (t *Transport) newCall(req *http.Request) *call {
+	return &call{t: t, ctx: req.Context(), obs: observation(req.Context()), begin: t.cfg.Now()}
+}
+
+// prepare finds out what the request is and what it costs. It always closes
+// the request's body, as RoundTrip must.
+func (c *call) prepare(req *http.Request) (err error) {
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	if err := c.identify(); err != nil {
+		return err
+	}
+	if c.route, err = c.t.routeOf(req); err != nil {
+		return err
+	}
+	if c.route.model != "" {
+		if c.obs.Lane, c.model, err = c.t.cfg.Lanes.Lookup(c.route.model); err != nil {
+			return err
+		}
+	}
+	if c.body, err = readBody(req, c.t.cfg.Bounds.Body); err != nil {
+		return err
+	}
+	return c.estimate()
+}
+
+// identify takes who asks from the context.
+func (c *call) identify() error {
+	caller, ok := CallerFrom(c.ctx)
+	if !ok || caller.Class == "" || caller.Feature == "" {
+		return refuse(http.StatusBadRequest, "the context names no class and feature: use gemini.WithCaller")
+	}
+	if caller.TraceID == "" {
+		caller.TraceID = newID()
+	}
+	c.caller, c.obs.caller, c.obs.TraceID = caller, caller, caller.TraceID
+	return nil
+}
+
+// estimate fills what the call is expected to take, and refuses what can never
+// be answered: a prompt over the model's context would be counted in full
+// against the quota before it is refused there.
+func (c *call) estimate() error {
+	if !c.route.rule.tokens {
+		return nil
+	}
+	c.ask = Ask{Method: c.route.method, Model: c.model, Lane: c.obs.Lane, Feature: c.caller.Feature, Body: c.body}
+	var err error
+	if c.guess, err = c.t.cfg.Estimator.Ask(c.ask); err != nil {
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	c.obs.Estimate = c.guess.Amounts
+	if least(c.guess.Amounts[limiter.InputTokens]) > c.model.Context {
+		return c.deny(limiter.ReasonTooLarge, func(d *limiter.Denied) {
+			d.Limiter, d.Node, d.Permanent = "context", "lane", true
+			d.Limit, d.Shortage = c.model.Context, c.guess.Amounts[limiter.InputTokens]-c.model.Context
+		})
+	}
+	return nil
+}
+
+// deny makes a local refusal of this call.
+func (c *call) deny(why limiter.Reason, with func(*limiter.Denied)) *limiter.Denied {
+	d := &limiter.Denied{
+		Type: "quota_denied", Provider: "gemini", Project: c.obs.Lane.Project, Model: c.obs.Lane.Model,
+		Class: c.caller.Class, Feature: c.caller.Feature, Path: c.caller.Path, Reason: why,
+		Decision: limiter.RejectedLocally, Estimates: c.obs.Estimate, TraceID: c.obs.TraceID,
+	}
+	with(d)
+	return d
+}
+
+// refused ends a call that was not sent.
+func (c *call) refused(err error) error {
+	c.ended.Do(func() {
+		if c.obs.Permit != nil {
+			c.settle(limiter.Released, limiter.Amounts{})
+		}
+		var d *limiter.Denied
+		if errors.As(err, &d) {
+			c.noteDenied(d)
+		}
+		c.record(err)
+	})
+	return err
+}
+
+func (c *call) noteDenied(d *limiter.Denied) {
+	if d.TraceID == "" {
+		d.TraceID = c.obs.TraceID
+	}
+	if d.Feature == "" {
+		d.Feature = c.caller.Feature
+	}
+	c.obs.Denied, c.obs.Decision = d, d.Decision
+}
+
+// recoverPanic settles a call whose sender panicked: it may have gone out.
+func (c *call) recoverPanic() {
+	if r := recover(); r != nil {
+		c.lost(errors.New("the sender panicked"))
+		panic(r)
+	}
+}
+
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

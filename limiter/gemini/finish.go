@@ -1,0 +1,170 @@
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"nightshift/limiter"
+)
+
+// answered takes an answer: a good stream is passed on as it comes, all else is
+// read here, while nothing of it has been lost yet.
+func (c *call) answered(resp *http.Response) (*http.Response, error) {
+	c.obs.Status = resp.StatusCode
+	if resp.StatusCode/100 == 2 && c.route.rule.stream {
+		resp.Body = c.watch(resp)
+		return resp, nil
+	}
+	body, err := readAnswer(resp, c.t.cfg.Bounds.Answer)
+	if err != nil {
+		return nil, c.lost(err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	c.finished(resp, body)
+	return resp, nil
+}
+
+func readAnswer(resp *http.Response, bound int64) ([]byte, error) {
+	defer resp.Body.Close()
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(resp.ContentLength, 0), bound)+bytes.MinRead))
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, bound+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	if n > bound {
+		return nil, fmt.Errorf("the answer is larger than %d bytes", bound)
+	}
+	return buf.Bytes(), nil
+}
+
+// finished ends a call whose answer is there in full.
+func (c *call) finished(resp *http.Response, body []byte) {
+	a := newAnswer()
+	if resp.StatusCode/100 == 2 {
+		a.push(body)
+	}
+	c.end(a, Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil)
+}
+
+// lost ends a call that was sent, perhaps, and got no whole answer.
+func (c *call) lost(err error) error {
+	err = redactError(err, c.t.cfg.APIKey)
+	c.end(newAnswer(), Answer{Status: c.obs.Status, Err: err}, err)
+	return err
+}
+
+// end classifies, cools, settles and keeps the record: once.
+func (c *call) end(a *answer, got Answer, err error) {
+	c.ended.Do(func() {
+		c.obs.Took = c.t.cfg.Now().Sub(c.sentAt)
+		c.obs.Usage, c.obs.HasUsage, c.obs.Finish = a.usage, a.hasUsage, a.finish
+		c.judge(a, got)
+		c.settleEnd(a, got)
+		c.rest()
+		c.record(err)
+	})
+}
+
+// judge fills the verdict. A sender's panic and errors have no answer to look at.
+func (c *call) judge(a *answer, got Answer) {
+	now := c.t.cfg.Now()
+	if got.Err == nil && got.Status/100 == 2 {
+		c.obs.Verdict = judgeAnswer(a, c.route, got.Header, now)
+		return
+	}
+	v := Classify(got, now)
+	if c.neverFits(v) {
+		v = Verdict{Kind: Permanent, Scope: ScopeJob, Reason: "larger_than_limit", Limit: v.Limit, Bucket: v.Bucket, Evidence: v.Evidence}
+	}
+	c.obs.Verdict = &v
+	if got.Status >= 400 {
+		c.obs.Decision = limiter.AdmittedThenProviderRejected
+	}
+}
+
+// neverFits holds for a request that is larger by itself than the minute's
+// tokens that the provider names: waiting cannot help it.
+func (c *call) neverFits(v Verdict) bool {
+	return v.Kind == Wait && v.Reason == "input_tpm" && v.Limit > 0 && least(c.obs.Estimate[limiter.InputTokens]) > v.Limit
+}
+
+// settleEnd settles by what the provider counted, or may have counted.
+func (c *call) settleEnd(a *answer, got Answer) {
+	if !c.route.rule.tokens || c.obs.Permit == nil {
+		return
+	}
+	if got.Err != nil && c.reach != nil && !c.reach.sent() {
+		c.obs.Sent--
+		c.settle(limiter.Released, limiter.Amounts{})
+		return
+	}
+	c.obs.Used = c.used(a, got)
+	c.settle(limiter.Settled, c.obs.Used)
+	c.learn(a, got)
+}
+
+// used is what the call took. Without usage the estimate stands: whole when the
+// answer is unknown or good, without output and money when the provider
+// refused, since failed calls are not billed but do count in the quota
+// (https://ai.google.dev/gemini-api/docs/billing).
+func (c *call) used(a *answer, got Answer) limiter.Amounts {
+	used := c.obs.Estimate
+	switch {
+	case a.hasUsage:
+		c.fillUsage(&used, a.usage, got)
+	case got.Err == nil && got.Status >= 400:
+		used[limiter.OutputTokens], used[limiter.MicroUSD], used[limiter.Images] = 0, 0, 0
+	case c.route.method == "embedContent" || c.route.method == "batchEmbedContents":
+		c.priceOf(Usage{Prompt: used[limiter.InputTokens]})
+	}
+	used[limiter.TotalTokens] = used[limiter.InputTokens] + used[limiter.OutputTokens]
+	return used
+}
+
+func (c *call) fillUsage(used *limiter.Amounts, u Usage, got Answer) {
+	u.Tier = servedTier(got.Header, u.Tier)
+	c.obs.Usage = u
+	used[limiter.InputTokens], used[limiter.OutputTokens] = u.Input(), u.Output()
+	c.priceOf(u)
+	if c.obs.Priced {
+		used[limiter.MicroUSD] = c.obs.MicroUSD
+	}
+}
+
+func (c *call) priceOf(u Usage) {
+	c.obs.MicroUSD, c.obs.Priced = c.t.cfg.Prices.Cost(c.model.Name, u, c.t.cfg.Now())
+}
+
+// servedTier is the tier that served: over the priority limit the API falls
+// back to standard and says so in a header.
+func servedTier(h http.Header, reported string) string {
+	if tier := h.Get("X-Gemini-Service-Tier"); tier != "" {
+		return tierName(tier, "")
+	}
+	return reported
+}
+
+func (c *call) learn(a *answer, got Answer) {
+	if a.hasUsage && got.Err == nil {
+		c.t.cfg.Estimator.Learn(c.ask, c.guess, c.obs.Usage)
+	}
+}
+
+// settle outlives the caller's cancellation. A settlement that is lost is
+// logged: the permit lapses by its lease, at the estimate.
+func (c *call) settle(outcome limiter.Outcome, used limiter.Amounts) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
+	defer cancel()
+	p := c.obs.Permit
+	err := c.t.cfg.Gate.Settle(ctx, limiter.Settlement{ID: p.ID, Lane: p.Lane, Outcome: outcome, Used: used})
+	if err != nil {
+		c.t.log.Warn("settlement lost, the permit lapses at its estimate",
+			"lane", p.Lane.String(), "permit", p.ID, "outcome", string(outcome), "error", Redact(err.Error()))
+	}
+}
+
+var errAbandoned = errors.New("the stream was closed before its end")

@@ -1,0 +1,67 @@
+package gemini
+
+import (
+	"context"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// Observation is what the transport saw of the last call made under its
+// context. Read it after the call returned; for a stream after the body ended,
+// failed or was closed.
+type Observation struct {
+	Denied   *limiter.Denied  // why no call was made; nil when one was
+	Permit   *limiter.Permit  // nil when none was given
+	Verdict  *Verdict         // what the answer means; nil when it is good
+	Lane     limiter.Lane     //
+	Estimate limiter.Amounts  //
+	Usage    Usage            // zero unless HasUsage
+	HasUsage bool             // the provider reported usage
+	Used     limiter.Amounts  // what the permit was settled with
+	Status   int              // HTTP status; 0 when there was no answer
+	Finish   string           // the worst finishReason, or "" when there was none
+	Waited   time.Duration    // for the permit
+	Took     time.Duration    // from sending to the last byte
+	Sent     int              // calls that went out under the context, this one included
+	MicroUSD int64            // cost by the price book, in micro-dollars
+	Priced   bool             // the price is known
+	TraceID  string           //
+	Decision limiter.Decision // "" for a call that was admitted and not refused by the provider
+	caller   Caller
+}
+
+type observationKey struct{}
+
+// Observe gives a context whose calls are observed.
+func Observe(ctx context.Context) (context.Context, *Observation) {
+	o := &Observation{}
+	return context.WithValue(ctx, observationKey{}, o), o
+}
+
+// observation gives the context's, or one that nobody reads.
+func observation(ctx context.Context) *Observation {
+	if o, ok := ctx.Value(observationKey{}).(*Observation); ok {
+		*o = Observation{Sent: o.Sent}
+		return o
+	}
+	return &Observation{}
+}
+
+// Refusal gives the call's refusal in the form that local and provider refusals
+// share, or nil: the limiter's own, or the provider's of what we had admitted.
+func (o *Observation) Refusal() *limiter.Denied {
+	if o.Denied != nil || o.Verdict == nil || o.Status < 400 {
+		return o.Denied
+	}
+	v := o.Verdict
+	return &limiter.Denied{
+		Type: "quota_denied", Limiter: v.Reason, Node: "lane",
+		Provider: o.Lane.Provider, Project: o.Lane.Project, Model: o.Lane.Model,
+		Class: o.caller.Class, Feature: o.caller.Feature, Path: o.caller.Path,
+		Reason: limiter.ReasonProvider, Decision: limiter.AdmittedThenProviderRejected,
+		Limit: v.Limit, Estimates: o.Estimate,
+		RetryAt: v.RetryAt, RetryAfterMS: v.RetryAfter.Milliseconds(), Permanent: v.Kind == Permanent,
+		TraceID: o.TraceID, Detail: v.Reason,
+	}
+}

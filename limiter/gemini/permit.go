@@ -1,0 +1,137 @@
+package gemini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// leastPause keeps a wait in place from turning into a busy loop, whatever
+// retry times it is given.
+const leastPause = 20 * time.Millisecond
+
+// admit gets the permit, waiting in place as long as the class may.
+func (c *call) admit() error {
+	switch {
+	case c.route.rule.counted:
+		return c.admitCount()
+	case !c.route.rule.tokens:
+		return nil
+	}
+	if err := c.worthSending(0); err != nil {
+		return err
+	}
+	start := time.Now()
+	err := c.acquire(start)
+	c.obs.Waited = time.Since(start)
+	if err != nil {
+		return err
+	}
+	return c.worthSending(0)
+}
+
+// acquire asks until there is a permit, a refusal for good, or no time to wait.
+func (c *call) acquire(start time.Time) error {
+	req := c.request()
+	budget := cmp.Or(c.caller.MaxWait, c.t.cfg.MaxWait[c.caller.Class])
+	for {
+		permit, err := c.t.cfg.Gate.Acquire(c.ctx, req)
+		if err == nil {
+			c.obs.Permit = permit
+			return nil
+		}
+		var denied *limiter.Denied
+		if !errors.As(err, &denied) {
+			c.giveBack(req)
+			return err
+		}
+		if denied.Reason == limiter.ReasonUnavailable {
+			c.giveBack(req)
+		}
+		pause := max(denied.RetryAfter(), leastPause)
+		if !mayWait(denied) || time.Since(start)+pause > budget || c.worthSending(pause) != nil {
+			return err
+		}
+		if !sleep(c.ctx, pause) {
+			return c.ctx.Err()
+		}
+	}
+}
+
+// mayWait says whether asking again later can help a caller that waits here.
+func mayWait(d *limiter.Denied) bool {
+	return !d.Permanent && d.Reason != limiter.ReasonSlots && d.Reason != limiter.ReasonUnavailable
+}
+
+func (c *call) request() limiter.Request {
+	req := limiter.Request{
+		ID: newID(), Lane: c.obs.Lane, Class: c.caller.Class, Path: c.caller.Path, Feature: c.caller.Feature,
+		Amounts: c.obs.Estimate, Ticket: c.caller.Ticket, Full: c.caller.Full,
+	}
+	if deadline, ok := c.ctx.Deadline(); ok {
+		req.Lease = time.Until(deadline) + c.t.cfg.Bounds.LeaseReserve
+	}
+	return req
+}
+
+// giveBack releases a permit that may have been given although no answer came:
+// the id is ours, so releasing one that does not exist changes nothing. It does
+// not hold up the caller, who already has bad news.
+func (c *call) giveBack(req limiter.Request) {
+	ctx := context.WithoutCancel(c.ctx)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, c.t.cfg.Bounds.Settle)
+		defer cancel()
+		_ = c.t.cfg.Gate.Settle(ctx, limiter.Settlement{ID: req.ID, Lane: req.Lane, Outcome: limiter.Released})
+	}()
+}
+
+// worthSending refuses a call that would have too little time left after the
+// pause for the provider to take it.
+func (c *call) worthSending(pause time.Duration) error {
+	deadline, ok := c.ctx.Deadline()
+	if !ok {
+		return nil
+	}
+	left := time.Until(deadline) - pause
+	if left >= c.t.cfg.Bounds.LeastTime {
+		return nil
+	}
+	return c.deny(limiter.ReasonDeadline, func(d *limiter.Denied) {
+		d.RetryAfterMS, d.RetryAt = 1000, c.t.cfg.Now().Add(time.Second)
+		d.Detail = "only " + left.Round(time.Millisecond).String() + " left for the call, " +
+			c.t.cfg.Bounds.LeastTime.String() + " are needed"
+	})
+}
+
+// admitCount is the transport's own small limit for countTokens, which costs
+// no tokens and has no documented quota.
+func (c *call) admitCount() error {
+	wait := c.t.counts.take(time.Now())
+	if wait == 0 {
+		return nil
+	}
+	return c.deny(limiter.ReasonQuota, func(d *limiter.Denied) {
+		d.Limiter, d.Node, d.Limit = "count_tokens_rpm", "transport", int64(c.t.cfg.Bounds.CountPerMin)
+		d.Used, d.Shortage = d.Limit, 1
+		d.RetryAfterMS, d.RetryAt = max(1, wait.Milliseconds()), c.t.cfg.Now().Add(wait)
+	})
+}
+
+// sleep waits; false when the context ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+var _ http.RoundTripper = (*Transport)(nil)

@@ -1,0 +1,140 @@
+package gemini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// Gate gives permits and takes them back. *limiter.Redis is one.
+type Gate interface {
+	Acquire(context.Context, limiter.Request) (*limiter.Permit, error)
+	Settle(context.Context, limiter.Settlement) error
+}
+
+// Cooler lets a lane rest. *limiter.Redis is one.
+type Cooler interface {
+	Cool(context.Context, limiter.Lane, time.Duration, limiter.Reason, string) error
+}
+
+// Records takes the record of each call. *Recorder is one.
+type Records interface{ Put(Record) }
+
+// DefaultBaseURL is where the Gemini API is.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com"
+
+// TransportConfig says what a Transport needs. Gate, Lanes and APIKey must be set.
+type TransportConfig struct {
+	Base      http.RoundTripper        // sends; nil means a clone of http.DefaultTransport
+	BaseURL   string                   // the only place that is called, with an optional path prefix; "" means DefaultBaseURL
+	APIKey    string                   // the one provider key; credentials of the caller are taken off
+	Gate      Gate                     //
+	Cooler    Cooler                   // nil means Gate, when it is one; else lanes are not cooled
+	Lanes     *LaneMap                 // model → lane
+	Estimator *Estimator               // nil means one without learning and without prices of its own
+	Prices    *PriceBook               // nil means the embedded book
+	Records   Records                  // nil keeps none
+	MaxWait   map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
+	Bounds    Bounds                   //
+	Logger    *slog.Logger             // nil means none
+	Now       func() time.Time         // of records and prices; nil means time.Now
+}
+
+// Bounds are the transport's own limits. Zero fields take the defaults.
+type Bounds struct {
+	Body         int64         // largest request body in bytes; default 21 MB (the API takes 20 MB inline: https://ai.google.dev/gemini-api/docs/files)
+	Answer       int64         // largest unary answer in bytes; default 256 MB
+	LeastTime    time.Duration // with less than this left no call is made; default 10 s, under which Gemini refuses x-server-timeout
+	Settle       time.Duration // how long a settlement may take; default 5 s
+	CountPerMin  int           // countTokens calls a minute; default 300
+	LeaseReserve time.Duration // how much longer than the caller's deadline a permit holds; default 30 s
+}
+
+func (b Bounds) filled() Bounds {
+	return Bounds{
+		Body:         cmp.Or(b.Body, 21<<20),
+		Answer:       cmp.Or(b.Answer, 256<<20),
+		LeastTime:    cmp.Or(b.LeastTime, 10*time.Second),
+		Settle:       cmp.Or(b.Settle, 5*time.Second),
+		CountPerMin:  cmp.Or(b.CountPerMin, 300),
+		LeaseReserve: cmp.Or(b.LeaseReserve, 30*time.Second),
+	}
+}
+
+// Transport is the one way to Gemini: one HTTP request, one permit. It is safe
+// for concurrent use.
+type Transport struct {
+	cfg    TransportConfig
+	base   *url.URL
+	cooler Cooler
+	counts *countGate
+	log    *slog.Logger
+}
+
+// NewTransport checks the configuration; an error names the field.
+func NewTransport(cfg TransportConfig) (*Transport, error) {
+	base, err := baseOf(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("BaseURL: %w", err)
+	case cfg.Gate == nil:
+		return nil, errors.New("Gate: must be set")
+	case cfg.Lanes == nil:
+		return nil, errors.New("Lanes: must be set")
+	case cfg.APIKey == "":
+		return nil, errors.New("APIKey: must be set")
+	}
+	t := &Transport{cfg: cfg, base: base, cooler: cfg.Cooler, log: cfg.Logger}
+	t.fill()
+	return t, nil
+}
+
+func (t *Transport) fill() {
+	if t.cfg.Base == nil {
+		t.cfg.Base = http.DefaultTransport.(*http.Transport).Clone()
+	}
+	if t.cfg.Now == nil {
+		t.cfg.Now = time.Now
+	}
+	if t.cfg.Prices == nil {
+		t.cfg.Prices = EmbeddedPrices()
+	}
+	if t.cfg.Estimator == nil {
+		t.cfg.Estimator = &Estimator{Prices: t.cfg.Prices, Now: t.cfg.Now}
+	}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	if t.cooler == nil {
+		t.cooler, _ = t.cfg.Gate.(Cooler)
+	}
+	t.cfg.Bounds = t.cfg.Bounds.filled()
+	t.counts = newCountGate(t.cfg.Bounds.CountPerMin)
+}
+
+// RoundTrip governs one request. What the provider answers is passed on as it
+// is, its meaning is in the context's Observation. A local refusal is a
+// *limiter.Denied as error; a request that is not one for Gemini a
+// *RefusedError. A unary answer has been read when it returns.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := t.newCall(req)
+	defer c.recoverPanic()
+	if err := c.prepare(req); err != nil {
+		return nil, c.refused(err)
+	}
+	if err := c.admit(); err != nil {
+		return nil, c.refused(err)
+	}
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, c.lost(err)
+	}
+	return c.answered(resp)
+}
