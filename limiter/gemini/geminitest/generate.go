@@ -1,0 +1,250 @@
+package geminitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// said is one candidate before it is written.
+type said struct {
+	text   string
+	tokens int64
+	finish string
+}
+
+// generate makes the answer of generateContent and of streamGenerateContent.
+func (v *visit) generate() *reply {
+	g, p := v.q.generate, v.q.prompts[0]
+	most := v.model.OutputTokens
+	if asked := g.GenerationConfig.MaxOutputTokens; asked > 0 {
+		most = min(most, asked)
+	}
+	thoughts := min(v.thoughts(), most)
+	if v.has(FaultMaxTokens) {
+		thoughts = most
+	}
+	all := make([]said, max(g.GenerationConfig.CandidateCount, 1))
+	u := usage{prompt: p.total(), cached: v.cached, thoughts: thoughts, tier: v.call.Tier}
+	for i := range all {
+		all[i] = v.say(i, most-thoughts)
+		u.output += all[i].tokens
+	}
+	r := v.write(all, u)
+	r.usage, r.billed = u, true
+	base, perToken := v.latency()
+	r.first = base + time.Duration(u.output+u.thoughts)*perToken
+	if r.chunks != nil {
+		pieces := int64(len(r.chunks))
+		r.gap = time.Duration(u.output/pieces) * perToken
+		r.first -= time.Duration(pieces-1) * r.gap
+	}
+	return r
+}
+
+func (v *visit) has(kind FaultKind) bool { return v.fault != nil && v.fault.Kind == kind }
+
+// thoughts gives the tokens that the model thinks, by level and budget.
+func (v *visit) thoughts() int64 {
+	median := float64(v.model.ThinkingTokens)
+	if median == 0 {
+		return 0
+	}
+	c := v.q.generate.GenerationConfig.ThinkingConfig
+	if c == nil {
+		c = &thinkingConfig{}
+	}
+	switch strings.ToLower(c.ThinkingLevel) {
+	case "minimal":
+		median /= 8
+	case "low":
+		median /= 3
+	case "high":
+		median *= 2
+	}
+	const sigma = 0.4
+	rng := v.s.random(int64(v.q.prompts[0].digest), saltThoughts)
+	n := int64(math.Round(median * math.Exp(sigma*rng.NormFloat64())))
+	if c.ThinkingBudget != nil && *c.ThinkingBudget >= 0 { // -1: as the model likes
+		n = min(n, *c.ThinkingBudget)
+	}
+	return n
+}
+
+// say makes the text of a candidate within a number of tokens.
+func (v *visit) say(index int, room int64) said {
+	switch {
+	case v.has(FaultSafety):
+		return said{finish: "SAFETY"}
+	case v.has(FaultRecitation):
+		return said{finish: "RECITATION"}
+	case v.has(FaultProhibited):
+		return said{finish: "PROHIBITED_CONTENT"}
+	case v.has(FaultNoText):
+		return said{finish: "STOP"}
+	}
+	text := v.author(index).answer()
+	for _, stop := range v.q.generate.GenerationConfig.StopSequences {
+		text, _, _ = strings.Cut(text, stop)
+	}
+	if v.has(FaultBadJSON) {
+		text = text[:len(text)/2]
+	}
+	a := said{text, countText(text), "STOP"}
+	if a.tokens > room {
+		a.text, a.tokens, a.finish = cutText(text, room), room, "MAX_TOKENS"
+	}
+	return a
+}
+
+// write puts the candidates into one body, or into the chunks of a stream.
+func (v *visit) write(all []said, u usage) *reply {
+	if v.q.method == methodStream {
+		return v.stream(all, u)
+	}
+	resp := v.envelope(u)
+	if reason := v.blocked(); reason != "" {
+		resp.PromptFeedback = &promptFeedback{reason, ratings(reason)}
+		return okReply(resp)
+	}
+	for i, a := range all {
+		resp.Candidates = append(resp.Candidates, v.candidate(i, a.text, a.finish, true))
+	}
+	return okReply(resp)
+}
+
+// blocked gives the reason when the prompt itself is refused.
+func (v *visit) blocked() string {
+	switch {
+	case v.has(FaultSafetyPrompt):
+		return "SAFETY"
+	case v.has(FaultProhibitedPrompt):
+		return "PROHIBITED_CONTENT"
+	}
+	return ""
+}
+
+func (v *visit) envelope(u usage) generateResponse {
+	m := &usageMetadata{
+		PromptTokenCount: u.prompt, CandidatesTokenCount: u.output, ThoughtsTokenCount: u.thoughts,
+		TotalTokenCount: u.prompt + u.output + u.thoughts, CachedContentTokenCount: u.cached,
+		PromptTokensDetails: v.q.prompts[0].details(), ServiceTier: u.tier,
+	}
+	if u.cached > 0 {
+		m.CacheTokensDetails = []modalityCount{{modalityNames[modText], u.cached}}
+	}
+	return generateResponse{UsageMetadata: m, ModelVersion: v.model.Name, ResponseID: v.responseID()}
+}
+
+// responseID looks like Gemini's and depends on the seed and the call.
+func (v *visit) responseID() string {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	var id [22]byte
+	n := (v.s.cfg.Seed+1)*fnvPrime ^ uint64(v.call.Seq)*0x9E3779B97F4A7C15
+	for i := range id {
+		n ^= n >> 29
+		n *= 0xBF58476D1CE4E5B9
+		id[i] = letters[n>>58]
+	}
+	return string(id[:])
+}
+
+// candidate writes a text, or a piece of it. The first piece carries the
+// thoughts when they were asked for.
+func (v *visit) candidate(index int, text, finish string, first bool) candidate {
+	c := candidate{Index: index, FinishReason: finish}
+	if v.has(FaultNoFinish) {
+		c.FinishReason = ""
+	}
+	if think := v.q.generate.GenerationConfig.ThinkingConfig; first && think != nil && think.IncludeThoughts && v.model.ThinkingTokens > 0 {
+		summary := "**Reading the request**\n\nI look at what is asked and at what must not be left out.\n"
+		c.Content.Parts = append(c.Content.Parts, part{Text: &summary, Thought: true})
+	}
+	if text != "" {
+		c.Content.Parts = append(c.Content.Parts, part{Text: &text})
+	}
+	if c.Content.Parts != nil {
+		c.Content.Role = "model"
+	}
+	if finish == "SAFETY" {
+		c.SafetyRatings = ratings(finish)
+	}
+	return c
+}
+
+func ratings(reason string) []safetyRating {
+	if reason != "SAFETY" {
+		return nil
+	}
+	return []safetyRating{{"HARM_CATEGORY_DANGEROUS_CONTENT", "HIGH", true}, {"HARM_CATEGORY_HARASSMENT", "NEGLIGIBLE", false}}
+}
+
+// chunkTokens is about how much text a chunk of a stream has.
+const chunkTokens = 16
+
+// stream cuts the answer into chunks. Usage is cumulative, as at Gemini.
+func (v *visit) stream(all []said, u usage) *reply {
+	var chunks []generateResponse
+	pieces := int(u.output/int64(len(all)))/chunkTokens + 1
+	if reason := v.blocked(); reason != "" {
+		chunk := v.envelope(u)
+		chunk.PromptFeedback = &promptFeedback{reason, ratings(reason)}
+		return v.frame([]generateResponse{chunk})
+	}
+	for i := range pieces {
+		last := i == pieces-1
+		so := u
+		so.output = u.output * int64(i+1) / int64(pieces)
+		chunk := v.envelope(so)
+		for index, a := range all {
+			text, finish := piece(a.text, i, pieces), ""
+			if last {
+				finish = a.finish
+			}
+			chunk.Candidates = append(chunk.Candidates, v.candidate(index, text, finish, i == 0))
+		}
+		chunks = append(chunks, chunk)
+	}
+	return v.frame(chunks)
+}
+
+// piece is part i of n of a text, never within a character.
+func piece(s string, i, n int) string {
+	cut := func(at int) int {
+		for at < len(s) && s[at]&0xC0 == 0x80 {
+			at++
+		}
+		return at
+	}
+	return s[cut(len(s)*i/n):cut(len(s)*(i+1)/n)]
+}
+
+// frame writes chunks as server-sent events, or as a JSON array when alt=sse is not asked for.
+func (v *visit) frame(chunks []generateResponse) *reply {
+	r := &reply{status: 200, contentType: typeSSE}
+	open, between, last := "data: ", "\r\n\r\n", "\r\n\r\n"
+	if !v.q.sse {
+		r.contentType = typeJSON
+		open, between, last = "", ",\r\n", "]"
+	}
+	for i, c := range chunks {
+		b, err := json.Marshal(c)
+		if err != nil {
+			panic(err) // our own types
+		}
+		if v.has(FaultStreamError) && i == len(chunks)-1 {
+			b = errorEvent()
+		}
+		tail := between
+		if i == len(chunks)-1 {
+			tail = last
+		}
+		r.chunks = append(r.chunks, fmt.Appendf(nil, "%s%s%s", open, b, tail))
+	}
+	if !v.q.sse {
+		r.chunks[0] = append([]byte("["), r.chunks[0]...)
+	}
+	return r
+}

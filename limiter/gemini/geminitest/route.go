@@ -1,0 +1,61 @@
+package geminitest
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// The methods, as they stand behind the colon of the path.
+const (
+	methodGenerate   = "generateContent"
+	methodStream     = "streamGenerateContent"
+	methodCount      = "countTokens"
+	methodEmbed      = "embedContent"
+	methodBatchEmbed = "batchEmbedContents"
+	methodList       = "models.list"
+	methodGet        = "models.get"
+)
+
+var methods = map[string]bool{
+	methodGenerate: true, methodStream: true, methodCount: true, methodEmbed: true, methodBatchEmbed: true,
+}
+
+// route is what a URL asks for.
+type route struct {
+	version string
+	model   string
+	method  string
+	sse     bool
+}
+
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// parseRoute reads /{version}/models[/{model}[:{method}]]. The methods of
+// other resources, and of models that we do not simulate, are not routes.
+func parseRoute(httpMethod string, u *url.URL) (route, bool) {
+	version, rest, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if version != "v1" && version != "v1beta" && version != "v1alpha" {
+		return route{}, false
+	}
+	if rest == "models" {
+		return route{version: version, method: methodList}, httpMethod == "GET"
+	}
+	name, isModel := strings.CutPrefix(rest, "models/")
+	if !isModel {
+		return route{}, false
+	}
+	name, method, called := strings.Cut(name, ":")
+	if !modelName.MatchString(name) {
+		return route{}, false
+	}
+	if !called {
+		return route{version: version, model: name, method: methodGet}, httpMethod == "GET"
+	}
+	r := route{version: version, model: name, method: method}
+	r.sse = strings.Contains(u.RawQuery, "alt=sse") && u.Query().Get("alt") == "sse"
+	return r, httpMethod == "POST" && methods[method]
+}
+
+// embeds says that the method asks for embeddings.
+func (r route) embeds() bool { return r.method == methodEmbed || r.method == methodBatchEmbed }
