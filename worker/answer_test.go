@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"nightshift/jobs"
+
+	"google.golang.org/genai"
+)
+
+// TestAnswers judges bodies as the API sends them, all of them HTTP 200.
+func TestAnswers(t *testing.T) {
+	for _, tc := range []struct{ name, body, want string }{
+		{"good", `{"candidates":[{"content":{"parts":[{"text":"a"},{"text":"b"}]},"finishReason":"STOP"}]}`, "done: ab"},
+		{"thoughts are no part of it", `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"a"}]},"finishReason":"STOP"}]}`, "done: a"},
+		{"candidate 1 comes first", `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"},{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "done: a"},
+		{"prompt blocked", `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`, "ends blocked prohibited_content 200"},
+		{"answer blocked", `{"candidates":[{"finishReason":"SAFETY"}]}`, "ends blocked safety 200"},
+		{"recitation is not asked again", `{"candidates":[{"finishReason":"RECITATION"}]}`, "ends failed recitation 200"},
+		{"cut", `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"MAX_TOKENS"}]}`, "ends truncated max_tokens 200"},
+		{"STOP without parts", `{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}`, "fails empty 200"},
+		{"STOP with thoughts only", `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]},"finishReason":"STOP"}]}`, "fails empty 200"},
+		{"no candidates", `{"candidates":[]}`, "fails empty 200"},
+		{"candidate null", `{"candidates":[null]}`, "fails empty 200"},
+		{"parts null", `{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, "fails empty 200"},
+		{"no finish reason", `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, "fails incomplete 200"},
+		{"a reason of the future", `{"candidates":[{"finishReason":"TIRED"}]}`, "fails tired 200"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var resp genai.GenerateContentResponse
+			if err := json.Unmarshal([]byte(tc.body), &resp); err != nil {
+				t.Fatal(err)
+			}
+			if got := inWords(readGenerated(&resp)); got != tc.want {
+				t.Errorf("row %s, want: %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestTruncatedByThinking: the reply that has spent all on thoughts says so.
+func TestTruncatedByThinking(t *testing.T) {
+	out := readGenerated(&genai.GenerateContentResponse{
+		Candidates:    []*genai.Candidate{{FinishReason: genai.FinishReasonMaxTokens}},
+		UsageMetadata: &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 1706, ThoughtsTokenCount: 2999},
+	})
+	if out.end != jobs.Truncated || !strings.Contains(out.fail.Message, "2999 thought tokens") {
+		t.Errorf("row %s: %s", inWords(out), out.fail.Message)
+	}
+}
+
+func TestEmbeddings(t *testing.T) {
+	if got := readEmbedded(&genai.EmbedContentResponse{Embeddings: []*genai.ContentEmbedding{{Values: []float32{1, 2}}}}); got.end != jobs.Done || len(got.embedding) != 2 {
+		t.Errorf("row %s with %d values", inWords(got), len(got.embedding))
+	}
+	for _, resp := range []*genai.EmbedContentResponse{nil, {}, {Embeddings: []*genai.ContentEmbedding{nil}}, {Embeddings: []*genai.ContentEmbedding{{}}}} {
+		if got := inWords(readEmbedded(resp)); got != "fails empty 200" {
+			t.Errorf("row %s", got)
+		}
+	}
+}
+
+// TestSchema: answers that break what the run asked for are kept but no
+// success, and the message says where.
+func TestSchema(t *testing.T) {
+	raw := json.RawMessage(`{"type":"object","required":["tags"],"properties":{"tags":{"type":"array","items":{"type":"string"},"maxItems":2}}}`)
+	schema, err := compileSchema(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{schema: schema, json: true}
+	for _, tc := range []struct{ output, want, message string }{
+		{"{\"tags\": [\"a\"]}\n", "done: {\"tags\": [\"a\"]}\n", ""},
+		{`{"tags":["a","b","c"]}`, "ends failed schema 200", "/tags"},
+		{`{}`, "ends failed schema 200", "tags"},
+		{`{"tags":[1]}`, "ends failed schema 200", "/tags/0"},
+		{`Here it is: {"tags":[]}`, "ends failed schema 200", "not JSON"},
+		{`{"tags":[]} {"tags":[]}`, "ends failed schema 200", "not JSON"},
+	} {
+		out := r.readJSON(outcome{end: jobs.Done, answer: answer{output: tc.output}})
+		if got := inWords(out); got != tc.want || out.output != tc.output {
+			t.Errorf("%s: row %s, want: %s", tc.output, got, tc.want)
+		}
+		if tc.message != "" && !strings.Contains(out.fail.Message, tc.message) {
+			t.Errorf("%s: message %q does not name %s", tc.output, out.fail.Message, tc.message)
+		}
+		if tc.message == "" && string(out.parsed) != `{"tags":["a"]}` {
+			t.Errorf("parsed %s", out.parsed)
+		}
+	}
+}
+
+// TestSchemaOpensNothing: a run's schema cannot make a worker read a file.
+func TestSchemaOpensNothing(t *testing.T) {
+	for _, ref := range []string{"file:///etc/hostname", "http://127.0.0.1:1/x"} {
+		if _, err := compileSchema(json.RawMessage(`{"$ref":"` + ref + `"}`)); err == nil {
+			t.Errorf("a reference to %s was followed", ref)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+
+	"google.golang.org/genai"
+)
+
+// call asks Gemini once through the transport, which takes the permit, and
+// reads what came. Full asks for a place in the line only.
+func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
+	ctx, cancel := context.WithTimeout(ctx, l.w.cfg.CallTimeout)
+	defer cancel()
+	ctx, seen := gemini.Observe(gemini.WithCaller(ctx, l.caller(j, full)))
+	out, err := l.ask(ctx, j)
+	if err != nil || seen.Denied != nil || seen.Verdict != nil {
+		return l.failed(ctx, j, out, seen, err)
+	}
+	l.meter(j, &out, seen)
+	l.health.good()
+	return j.run.readJSON(out)
+}
+
+// caller says on whose behalf the call is made. The ticket is the task's id: a
+// row keeps its place in the line over all of its looks.
+func (l *lane) caller(j *job, full bool) gemini.Caller {
+	s := j.run.Spec
+	return gemini.Caller{
+		Class: s.Class, Feature: s.Feature, Run: j.task.Run, Row: j.row, Attempt: j.attempt,
+		Path: limiter.Path{Organization: s.Organization, Tenant: s.Tenant, Team: s.Team,
+			Run: j.task.Run, Priority: limiter.Priority(s.Priority)},
+		Ticket: j.task.ID(), Full: full,
+	}
+}
+
+func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
+	models := l.w.cfg.Client.Models
+	if j.run.Spec.Kind == jobs.Embed {
+		config := j.run.embed
+		resp, err := models.EmbedContent(ctx, j.run.Spec.Model, genai.Text(j.prompt), &config)
+		return readEmbedded(resp), err
+	}
+	config := j.run.config
+	if j.system != "" {
+		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: j.system}}}
+	}
+	resp, err := models.GenerateContent(ctx, j.run.Spec.Model, genai.Text(j.prompt), &config)
+	return readGenerated(resp), err
+}
+
+// failed finds the reason of a call that brought no answer, from the nearest:
+// an abort, our own gate, the provider's answer as the transport read it, and
+// last the SDK, which refuses what it cannot send.
+func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Observation, err error) outcome {
+	now := l.w.cfg.Now()
+	var denied *limiter.Denied
+	switch {
+	case errors.Is(context.Cause(ctx), errAborted):
+		return outcome{dropped: true}
+	case errors.As(err, &denied), seen.Denied != nil:
+		if denied == nil {
+			denied = seen.Denied
+		}
+		l.slots.deny(now)
+		return refused(denied)
+	case seen.Verdict == nil:
+		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "invalid_request", Message: short(gemini.Redact(err.Error()))}}
+	case seen.Sent == 0:
+		return outcome{wait: unknownWait, why: "waiting for a way to the provider (" + seen.Verdict.Reason + ")"}
+	}
+	l.meter(j, &got, seen)
+	if seen.Status == 200 && err == nil && seen.Verdict.Scope == gemini.ScopeJob && got.end != jobs.Done {
+		return got // the answer itself: we know more of it than the verdict says
+	}
+	out := judge(*seen.Verdict, seen.Status, message(got, err), now)
+	out.answer = got.answer
+	if out.lane {
+		l.health.fail(now)
+	}
+	return out
+}
+
+// message is what the error of a row says: the provider's words where it has
+// any, without the SDK's wrapping.
+func message(got outcome, err error) string {
+	var api genai.APIError
+	switch {
+	case errors.As(err, &api):
+		return gemini.Redact(api.Message)
+	case err != nil:
+		return gemini.Redact(err.Error())
+	case got.fail != nil:
+		return got.fail.Message
+	}
+	return "the provider's answer cannot be used"
+}
+
+// meter notes what the call took.
+func (l *lane) meter(j *job, out *outcome, seen *gemini.Observation) {
+	j.took = seen.Took
+	if since := j.run.Updated; !since.IsZero() {
+		j.waited = max(l.w.cfg.Now().Sub(since)-seen.Took, 0)
+	}
+	if seen.HasUsage {
+		u := seen.Usage
+		out.usage = &jobs.Usage{Prompt: u.Prompt, Cached: u.Cached, Output: u.Candidates, Thoughts: u.Thoughts, ToolUse: u.ToolUse, Total: u.Total}
+	}
+	if seen.Priced {
+		j.microUS = &seen.MicroUSD
+	}
+}

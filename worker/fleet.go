@@ -1,0 +1,149 @@
+package worker
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/fleet.lua
+var fleetLua string
+
+var fleetScript = redis.NewScript(fleetLua)
+
+const (
+	beatEvery = time.Second
+	beatFor   = 10 * time.Second // a worker not heard of for so long does not count
+)
+
+// WorkerInfo is what a worker process tells the others about itself.
+type WorkerInfo struct {
+	ID       string     `json:"id"`
+	Host     string     `json:"host"`
+	PID      int        `json:"pid"`
+	Started  time.Time  `json:"started"`
+	Seen     time.Time  `json:"-"` // Redis's clock
+	Draining bool       `json:"draining,omitempty"`
+	Lanes    []LaneInfo `json:"lanes"`
+}
+
+// LaneInfo is one lane of a worker: how many calls it may make at once and how
+// many it makes now.
+type LaneInfo struct {
+	Lane  string `json:"lane"`
+	Slots int    `json:"slots"`
+	Busy  int    `json:"busy"`
+}
+
+// Serves gives the worker's entry for a lane.
+func (w WorkerInfo) Serves(lane string) (LaneInfo, bool) {
+	i := slices.IndexFunc(w.Lanes, func(l LaneInfo) bool { return l.Lane == lane })
+	if i < 0 || w.Draining {
+		return LaneInfo{}, false
+	}
+	return w.Lanes[i], true
+}
+
+// Fleet lists the worker processes that were heard of in the last ten seconds,
+// in order of their ids.
+func Fleet(ctx context.Context, rdb redis.UniversalClient) ([]WorkerInfo, error) {
+	return fleetCall(ctx, rdb, "", "")
+}
+
+// Serving counts the workers of a fleet that serve a lane, and their call slots.
+func Serving(fleet []WorkerInfo, lane string) (workers, slots int) {
+	for _, w := range fleet {
+		if l, ok := w.Serves(lane); ok {
+			workers++
+			slots += l.Slots
+		}
+	}
+	return workers, slots
+}
+
+func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string) ([]WorkerInfo, error) {
+	reply, err := fleetScript.Run(ctx, rdb, []string{fleetKey}, id, info, beatFor.Milliseconds()).StringSlice()
+	if err != nil {
+		return nil, fmt.Errorf("reading the worker fleet: %w", err)
+	}
+	var fleet []WorkerInfo
+	for pair := range slices.Chunk(reply, 2) {
+		var w WorkerInfo
+		ms, err := strconv.ParseInt(pair[0], 10, 64)
+		if err != nil || json.Unmarshal([]byte(pair[1]), &w) != nil {
+			continue // a newer version's entry is not ours to read
+		}
+		w.Seen = time.UnixMilli(ms)
+		fleet = append(fleet, w)
+	}
+	slices.SortFunc(fleet, func(a, b WorkerInfo) int { return strings.Compare(a.ID, b.ID) })
+	return fleet, nil
+}
+
+// registry keeps this worker's entry and the last view of the others.
+type registry struct {
+	rdb  redis.UniversalClient
+	self func() WorkerInfo
+
+	mu     sync.Mutex
+	others []WorkerInfo
+}
+
+// beat writes our entry and reads the fleet's.
+func (r *registry) beat(ctx context.Context) error {
+	self := r.self()
+	info, err := json.Marshal(self)
+	if err != nil {
+		return err
+	}
+	fleet, err := fleetCall(ctx, r.rdb, self.ID, string(info))
+	if err != nil {
+		return err
+	}
+	fleet = slices.DeleteFunc(fleet, func(w WorkerInfo) bool { return w.ID == self.ID })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.others = fleet
+	return nil
+}
+
+// leave removes our entry.
+func (r *registry) leave(ctx context.Context) error {
+	_, err := fleetCall(ctx, r.rdb, r.self().ID, "")
+	return err
+}
+
+// idleElsewhere is how many free slots the other workers had for a lane at the
+// last beat.
+func (r *registry) idleElsewhere(lane string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, w := range r.others {
+		if l, ok := w.Serves(lane); ok {
+			n += max(l.Slots-l.Busy, 0)
+		}
+	}
+	return n
+}
+
+// run beats until the context ends. A failed beat leaves the last view: with
+// Redis away nothing can be pulled either.
+func (r *registry) run(ctx context.Context) {
+	for {
+		_ = r.beat(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(beatEvery):
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"nightshift/jobs"
+
+	"github.com/hibiken/asynq"
+)
+
+// job is one look at one row.
+type job struct {
+	task    jobs.Task
+	row     string // the id the user knows
+	begun   jobs.Begun
+	run     *run
+	attempt int // from 1
+	prompt  string
+	system  string
+	key     string
+	waited  time.Duration // from enqueue to the permit
+	took    time.Duration
+	microUS *int64
+}
+
+// ProcessTask is asynq's handler: nil acknowledges, an error puts the task back
+// (see retryDelay and isFailure). asynq's own archive is never used, since it
+// drops all but the last 9,999: every end is in the ledger.
+//
+// The task's context is left aside. It ends when the lease is lost or asynq is
+// impatient, while a call that went out is paid for all the same: the call ends
+// by its own timeout and its answer is kept, and who comes second finds it.
+func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
+	l.w.handlers.Add(1)
+	defer l.w.handlers.Done()
+	id, _ := asynq.GetTaskID(ctx)
+	failures, _ := asynq.GetRetryCount(ctx)
+	task, err := jobs.ParseTaskID(id)
+	if err != nil || t.Type() != jobs.TaskType {
+		return fmt.Errorf("not a row's task (type %q, id %q): %w", t.Type(), id, asynq.SkipRetry)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if done, err := l.w.fromSpool(ctx, task); done || err != nil {
+		return err
+	}
+	return l.begin(ctx, &job{task: task, attempt: failures + 1})
+}
+
+// begin asks the ledger whether there is anything to do.
+func (l *lane) begin(ctx context.Context, j *job) (err error) {
+	if j.begun, err = l.w.cfg.Store.Begin(ctx, j.task); err != nil {
+		return l.away("the ledger", err)
+	}
+	if j.begun.Outcome != jobs.Proceed {
+		return nil
+	}
+	j.row = j.begun.Row
+	if j.run, err = l.w.runs.get(ctx, j.task.Run); errors.Is(err, jobs.ErrNoRun) {
+		return nil
+	} else if err != nil {
+		return l.away("the run's record", err)
+	}
+	return l.settle(ctx, j, l.look(ctx, j))
+}
+
+// away puts a task back because Redis did not answer: nobody's fault, and the
+// ledger cannot be told.
+func (l *lane) away(what string, err error) error {
+	if l.notice.due("redis", l.w.cfg.Now()) {
+		l.w.cfg.Logger.Warn("Redis does not answer; rows wait", "lane", l.name, "for", what, "err", err)
+	}
+	return waitFor("waiting for Redis", 5*time.Second, l.w.cfg.Now())
+}
+
+// look decides about one row. A panic is the row's failure, not the worker's.
+func (l *lane) look(ctx context.Context, j *job) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.w.cfg.Logger.Error("panic while working on a row", "row", j.row, "run", j.task.Run, "panic", p, "stack", string(debug.Stack()))
+			out = bad("internal", fmt.Sprint("panic: ", p), 0)
+		}
+	}()
+	if j.attempt > l.attempts(j) {
+		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "attempts_exhausted",
+			Message: fmt.Sprintf("%d attempts failed or lost their worker", j.attempt-1)}}
+	}
+	var err error
+	if j.prompt, j.system, err = j.run.template.Render(j.begun.Fields); err != nil {
+		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "template", Message: short(err.Error())}}
+	}
+	j.key = j.run.template.Key(j.prompt, j.system)
+	return l.callInSlot(ctx, j)
+}
+
+// callInSlot makes the call when a slot is free. Without one the row gets a
+// place in the limiter's line, or goes back if this worker is to stop.
+func (l *lane) callInSlot(ctx context.Context, j *job) outcome {
+	ctx, landed := l.w.aborts.watch(ctx, j.task.Run)
+	defer landed()
+	slot := l.slots.take(l.w.stopping, j.begun.From == jobs.Waiting, l.w.cfg.Now)
+	if slot {
+		defer l.slots.give()
+	} else if l.w.stopping.Err() != nil {
+		return outcome{wait: time.Millisecond, why: "handed back by a worker that stops; waits"}
+	}
+	return l.call(ctx, j, !slot)
+}
+
+// attempts is how often the row may be tried.
+func (l *lane) attempts(j *job) int {
+	if n := j.run.Spec.Attempts; n > 0 {
+		return n
+	}
+	return l.w.cfg.Attempts
+}
+
+// settle writes down what became of the row and tells asynq.
+func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
+	switch {
+	case out.dropped:
+		return nil
+	case out.wait > 0:
+		return l.putBack(ctx, j, out)
+	case out.end == jobs.None && !l.last(j, out):
+		return l.tryAgain(ctx, j, out)
+	case out.end == jobs.None && out.lane && l.health.bad(l.w.cfg.Now()):
+		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")"})
+	case out.end == jobs.None:
+		out.end = lastState(out)
+		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.attempts(j))
+	}
+	return l.finish(ctx, j, out)
+}
+
+// last says whether a failure was the row's last attempt.
+func (l *lane) last(j *job, out outcome) bool {
+	limit := l.attempts(j)
+	if out.limit > 0 {
+		limit = min(limit, out.limit)
+	}
+	return j.attempt >= limit
+}
+
+// lastState is the end of a row that is out of attempts.
+func lastState(out outcome) jobs.State {
+	if out.fail.Cause == causeIncomplete {
+		return jobs.Truncated
+	}
+	return jobs.Failed
+}
+
+// putBack lets the row wait. The ledger may miss it when Redis is away; the
+// sweep corrects that.
+func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
+	now := l.w.cfg.Now()
+	if err := l.w.cfg.Store.Wait(ctx, j.task); err != nil {
+		l.w.cfg.Logger.Debug("ledger does not show that a row waits", "row", j.row, "run", j.task.Run, "err", err)
+	}
+	if out.alarm != "" && l.notice.due(out.alarm, now) {
+		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
+			"lane", l.name, "reason", out.alarm, "looks_again_in", out.wait.Round(time.Second).String())
+	}
+	l.w.stats.waits(l.name, out.why, now.Add(out.wait))
+	return waitFor(out.why, out.wait, now)
+}
+
+// tryAgain counts a failure.
+func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
+	if err := l.w.cfg.Store.RetryWait(ctx, j.task); err != nil {
+		l.w.cfg.Logger.Debug("ledger does not show that a row failed once", "row", j.row, "run", j.task.Run, "err", err)
+	}
+	l.w.stats.retries.Add(1)
+	after := backoff(j.attempt)
+	text := fmt.Sprintf("attempt %d of %d failed: %s: %s", j.attempt, l.attempts(j), out.fail.Cause, out.fail.Message)
+	l.w.cfg.Logger.Debug("row failed and will be tried again", "row", j.row, "run", j.task.Run, "cause", out.fail.Cause, "status", out.fail.Status, "after", after)
+	return &retryError{text: text, after: after}
+}

@@ -1,0 +1,15 @@
+package worker
+
+// The keys of this package, and those of asynq v0.26 that it touches (there:
+// internal/base/base.go). A test compares the latter with what asynq leaves.
+
+const (
+	fleetKey  = "nightshift:fleet"  // hash of worker id → time seen and description
+	abortsKey = "nightshift:aborts" // sorted set of run ids by the Unix millisecond of their abort
+)
+
+func asynqKey(queue, name string) string { return "asynq:{" + queue + "}:" + name }
+
+func retryKey(queue string) string   { return asynqKey(queue, "retry") }
+func pendingKey(queue string) string { return asynqKey(queue, "pending") }
+func taskPrefix(queue string) string { return asynqKey(queue, "t:") }

@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// causeIncomplete is an answer that came without its end.
+const causeIncomplete = "incomplete"
+
+// outcome is what becomes of a row after one look at it: it ends, it waits, it
+// fails for now (fail without end), or it is dropped.
+type outcome struct {
+	end   jobs.State     // a terminal state: the row has ended, with answer or error below
+	wait  time.Duration  // > 0: it comes back, nothing is counted
+	why   string         // wait: for what, in waitText's words
+	alarm string         // wait: what an operator has to mend, said once a minute for all rows
+	fail  *jobs.RowError // a real failure; also the error of a bad end
+	limit int            // fail: at most so many attempts for this cause; 0: the run's
+	lane  bool           // fail: it may be the lane's trouble and not the row's
+	// dropped: nothing is written; somebody else has ended the row already.
+	dropped bool
+	answer
+}
+
+// answer is what a call brought.
+type answer struct {
+	output    string
+	parsed    []byte
+	embedding []float32
+	finish    string
+	model     string
+	usage     *jobs.Usage
+}
+
+// The waits for trouble that gives no time of its own. The lane rests as a whole
+// meanwhile (the transport sees to that), so one row looks again for all.
+const (
+	operatorWait = time.Minute
+	budgetWait   = 10 * time.Minute
+	unknownWait  = 15 * time.Second
+)
+
+// judge is the table of what a failed call means for its row. Only what is the
+// row's own fault, or may be, costs it an attempt: throttling and everything
+// that meets the whole lane or project waits, however long it takes, because
+// 10,000 rows must not fail for one revoked key.
+func judge(v gemini.Verdict, status int, message string, now time.Time) outcome {
+	fail := rowError(v, status, message)
+	switch v.Kind {
+	case gemini.Wait:
+		return outcome{wait: until(v, now, unknownWait), why: "waiting for the provider's quota (" + v.Reason + ")"}
+	case gemini.DailyReset:
+		return outcome{wait: until(v, now, operatorWait), why: "waiting for the day's quota (" + v.Reason + ")"}
+	case gemini.BudgetStop:
+		return hopeless("waiting for budget", v, until(v, now, budgetWait))
+	case gemini.Permanent:
+		return permanent(v, fail, now)
+	case gemini.Backoff, gemini.Unknown:
+		if status == 429 {
+			return outcome{wait: until(v, now, unknownWait), why: "waiting for the provider's capacity (" + v.Reason + ")"}
+		}
+	}
+	return outcome{fail: fail, lane: v.Scope != gemini.ScopeJob}
+}
+
+// permanent tells a row that can never succeed from a lane or project where
+// nothing can.
+func permanent(v gemini.Verdict, fail *jobs.RowError, now time.Time) outcome {
+	switch {
+	case v.Credential:
+		return hopeless("waiting for a working API key", v, until(v, now, operatorWait))
+	case v.Scope == gemini.ScopeJob, v.Scope == gemini.ScopeTool, v.Scope == "":
+		return outcome{end: jobs.Failed, fail: fail}
+	default:
+		return hopeless("waiting for an operator", v, until(v, now, operatorWait))
+	}
+}
+
+func hopeless(why string, v gemini.Verdict, d time.Duration) outcome {
+	return outcome{wait: d, why: why + " (" + v.Reason + ")", alarm: v.Reason}
+}
+
+// until is how long the verdict says to wait; what it does not say is otherwise.
+func until(v gemini.Verdict, now time.Time, otherwise time.Duration) time.Duration {
+	d := v.RetryAfter
+	if !v.RetryAt.IsZero() {
+		d = max(d, v.RetryAt.Sub(now))
+	}
+	if d <= 0 {
+		d = otherwise
+	}
+	return d
+}
+
+// rowError names the cause by the verdict's stable reason.
+func rowError(v gemini.Verdict, status int, message string) *jobs.RowError {
+	cause := cmp.Or(v.Reason, "provider_error")
+	if v.Reason == "" && status > 0 {
+		cause = "http_" + strconv.Itoa(status)
+	}
+	return &jobs.RowError{Cause: cause, Status: status, Message: short(message)}
+}
+
+// refused is what a refusal of our own gate means for the row.
+func refused(d *limiter.Denied) outcome {
+	switch {
+	case d.Reason == limiter.ReasonUnknownLane:
+		return outcome{wait: operatorWait, why: waitReasons[d.Reason], alarm: d.Error()}
+	case d.Permanent:
+		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: string(d.Reason), Message: d.Error()}}
+	}
+	return outcome{wait: max(d.RetryAfter(), time.Millisecond), why: deniedText(d)}
+}
+
+// bad is a failure of the answer itself, not of the call.
+func bad(cause, message string, limit int) outcome {
+	return outcome{fail: &jobs.RowError{Cause: cause, Status: 200, Message: short(message)}, limit: limit}
+}
+
+// ended is an answer that no further attempt would better.
+func ended(s jobs.State, cause, message string) outcome {
+	return outcome{end: s, fail: &jobs.RowError{Cause: cause, Status: 200, Message: short(message)}}
+}
+
+// short cuts a message to what a table or a log line can hold, between runes.
+func short(s string) string {
+	const most = 300
+	if len(s) <= most {
+		return s
+	}
+	for i := range s {
+		if i > most-3 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,37 @@
+package worker
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+// pipeClient connects to an embedded Redis without the network, so that virtual
+// time works. Pipelines would deadlock on its unbuffered pipes.
+func pipeClient(t testing.TB, m *miniredis.Miniredis) redis.UniversalClient {
+	c := redis.NewClient(&redis.Options{
+		Dialer:   func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+		PoolSize: 200, MaxRetries: redisRetries, MinRetryBackoff: redisMinBackoff, MaxRetryBackoff: redisMaxBackoff,
+		DisableIdentity: true, MaintNotificationsConfig: quiet(), ConnMaxIdleTime: -1,
+	})
+	t.Cleanup(func() {
+		_ = c.Close()
+		m.Close()
+	})
+	return c
+}
+
+// expiring lets an embedded Redis's keys expire, which they do not by themselves.
+func expiring(ctx context.Context, m *miniredis.Miniredis) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+			m.FastForward(time.Second)
+		}
+	}
+}

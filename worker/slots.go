@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// slots are the calls that a lane may have in flight in this process. asynq has
+// slots of its own, but gives one back as soon as a task's context ends, while
+// the call may still run (processor.go, exec): ours are given back by the
+// handler itself. asynq's are more (sweepSlots), so that new jobs get their
+// place in the limiter's line while all calls are busy.
+type slots struct {
+	free    chan struct{} // one token for each free slot
+	refused atomic.Int64  // when the lane last refused somebody, Unix nanoseconds
+}
+
+// sweepSlots is how many tasks a lane may look at beside its calls.
+const sweepSlots = 16
+
+// recently is how long a refusal says that the lane is short of quota, so that
+// a job without a slot should queue there and not here.
+const recently = 5 * time.Second
+
+func newSlots(n int) *slots {
+	s := &slots{free: make(chan struct{}, n)}
+	for range n {
+		s.free <- struct{}{}
+	}
+	return s
+}
+
+func (s *slots) size() int { return cap(s.free) }
+func (s *slots) idle() int { return len(s.free) }
+func (s *slots) busy() int { return cap(s.free) - len(s.free) }
+func (s *slots) give()     { s.free <- struct{}{} }
+
+func (s *slots) try() bool {
+	select {
+	case <-s.free:
+		return true
+	default:
+		return false
+	}
+}
+
+// deny notes that the lane refused a permit.
+func (s *slots) deny(now time.Time) { s.refused.Store(now.UnixNano()) }
+
+func (s *slots) short(now time.Time) bool {
+	return now.Sub(time.Unix(0, s.refused.Load())) < recently
+}
+
+// take waits for a slot. It gives up when the lane is short of quota, where a
+// ticket is the better place to wait; a job that a pull let go has its quota
+// already and waits for a slot as long as the release holds.
+func (s *slots) take(ctx context.Context, pulled bool, now func() time.Time) bool {
+	if s.try() {
+		return true
+	}
+	start := now()
+	for {
+		if pulled && now().Sub(start) >= recently || !pulled && s.short(now()) {
+			return false
+		}
+		select {
+		case <-s.free:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"nightshift/limiter"
+
+	"github.com/hibiken/asynq"
+)
+
+// waitError puts a task back without blame: it is no failure and no attempt.
+// Its text is what asynqmon shows as the task's last error.
+type waitError struct {
+	text  string
+	after time.Duration
+}
+
+func (e *waitError) Error() string { return e.text }
+
+// retryError puts a task back after a real failure, which counts.
+type retryError struct {
+	text  string
+	after time.Duration
+}
+
+func (e *retryError) Error() string { return e.text }
+
+// waitFor is the error for a row that comes back after d because of why.
+func waitFor(why string, d time.Duration, now time.Time) *waitError {
+	return &waitError{text: waitText(why, now.Add(d), now), after: d}
+}
+
+// waitText is what people read about a waiting row. The time is local; a date
+// is added when it is not within a day.
+func waitText(why string, until, now time.Time) string {
+	return fmt.Sprintf("%s until %s (not a failure)", why, clock(until, now))
+}
+
+func clock(t, now time.Time) string {
+	if t.Sub(now) > 20*time.Hour {
+		return t.Local().Format("2006-01-02 15:04")
+	}
+	return t.Local().Format("15:04:05")
+}
+
+// waitReasons says in an operator's words what each refusal waits for.
+var waitReasons = map[limiter.Reason]string{
+	limiter.ReasonQuota:       "waiting for quota",
+	limiter.ReasonShare:       "waiting for quota (held for a class above)",
+	limiter.ReasonSmoothing:   "waiting for quota",
+	limiter.ReasonTurn:        "waiting for quota (others are before it)",
+	limiter.ReasonSlots:       "waiting for a free worker",
+	limiter.ReasonPaused:      "paused",
+	limiter.ReasonCooldown:    "resting as the provider asked",
+	limiter.ReasonBreaker:     "waiting for the provider to recover",
+	limiter.ReasonSpend:       "waiting for budget",
+	limiter.ReasonCredentials: "waiting for a working API key",
+	limiter.ReasonUnknownLane: "waiting for limits of this model in the configuration",
+	limiter.ReasonUnavailable: "waiting for Redis",
+	limiter.ReasonDeadline:    "waiting for a call with enough time",
+	limiter.ReasonProvider:    "waiting for the provider's quota",
+}
+
+// deniedText is waitReasons' words with the refusal's own detail.
+func deniedText(d *limiter.Denied) string {
+	why := waitReasons[d.Reason]
+	switch {
+	case why == "":
+		why = "waiting (" + string(d.Reason) + ")"
+	case d.Reason == limiter.ReasonQuota && d.Limiter != "":
+		why += " (" + d.Limiter + ")"
+	case d.Detail != "" && (d.Reason == limiter.ReasonPaused || d.Reason == limiter.ReasonCooldown || d.Reason == limiter.ReasonBreaker):
+		why += " (" + d.Detail + ")"
+	}
+	return why
+}
+
+// retryDelay is asynq's question "when again?". asynq keeps whole seconds and
+// may wake a task up to a second early (rdb.go, Retry: processAt.Unix()), so a
+// wait is asked for a second longer.
+func retryDelay(n int, err error, _ *asynq.Task) time.Duration {
+	var wait *waitError
+	var retry *retryError
+	switch {
+	case errors.As(err, &wait):
+		return wait.after + time.Second
+	case errors.As(err, &retry):
+		return retry.after
+	case errors.Is(err, asynq.ErrLeaseExpired):
+		return 0 // a minute or more has gone by already
+	}
+	return backoff(n)
+}
+
+// isFailure is asynq's question "does it count?". A lost lease does, so that a
+// row that kills its worker stops some time.
+func isFailure(err error) bool {
+	var wait *waitError
+	return err != nil && !errors.As(err, &wait)
+}
+
+// maxBackoff bounds the pause between two attempts of one row.
+const maxBackoff = 30 * time.Second
+
+// backoff is the pause after the n-th failure, from 0: min(2ⁿ s + jitter, 30 s).
+func backoff(n int) time.Duration {
+	d := time.Second << min(max(n, 0), 5)
+	return min(d+rand.N(d/2+time.Millisecond), maxBackoff)
+}

@@ -1,0 +1,192 @@
+// Package worker makes the calls: it takes rows' tasks off asynq's queues, asks
+// for a permit by calling Gemini through the governed transport, and decides
+// what becomes of each row: an end, another attempt, or a wait that counts as
+// nothing. Each lane has an asynq server and call slots of its own, started
+// when the lane appears.
+//
+// It keeps no state of its own: rows are the ledger's (package jobs), quota is
+// the limiter's, and a worker may be killed at any moment.
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/genai"
+)
+
+// Config is what a worker is made of. Redis, Store, Gate and Client are needed.
+type Config struct {
+	Redis  redis.UniversalClient // from PatientClient; asynq, the fleet and aborts use it
+	Store  *jobs.Store
+	Gate   Gate          // the limiter that the client's transport asks for permits
+	Client *genai.Client // over a gemini.Transport, with no retries of its own
+
+	// Scope is the provider project whose lanes are served: the client has one
+	// project's key. Zero serves all lanes.
+	Scope limiter.Scope
+	// Concurrency is the number of calls in flight per lane in this process.
+	// Default 32.
+	Concurrency int
+	// CallTimeout bounds one call. Default 4 min: less than a permit's lease
+	// (limiter.DefaultLease) and a task's timeout. A drain takes as long.
+	CallTimeout time.Duration
+	// Attempts is how often a row is tried when its run does not say. Default 5.
+	Attempts int
+
+	Sink     jobs.Sink         // takes each result before Redis does; optional. When it fails the worker stops
+	Spool    *jobs.Spool       // keeps results that Redis refuses; optional, but without it such an answer is paid for again
+	OnResult func(jobs.Result) // called after a result was stored; optional, must be quick
+	Logger   *slog.Logger      // nothing is logged when nil
+	Now      func() time.Time  // nil means time.Now
+}
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.Redis == nil:
+		return c, errors.New("worker: Redis is missing")
+	case c.Store == nil:
+		return c, errors.New("worker: Store is missing")
+	case c.Gate == nil:
+		return c, errors.New("worker: Gate is missing")
+	case c.Client == nil:
+		return c, errors.New("worker: Client is missing")
+	}
+	c.Concurrency = cmp.Or(max(c.Concurrency, 0), 32)
+	c.CallTimeout = cmp.Or(max(c.CallTimeout, 0), 4*time.Minute)
+	c.Attempts = cmp.Or(max(c.Attempts, 0), 5)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c, nil
+}
+
+// Worker serves lanes until its context ends.
+type Worker struct {
+	cfg      Config
+	runs     *runCache
+	aborts   *aborts
+	registry *registry
+	stats    counters
+	info     WorkerInfo // id, host, pid, started
+
+	handlers sync.WaitGroup     // handlers, not asynq's slots: a handler may outlive those
+	stopping context.Context    // ends when the drain begins
+	stop     context.CancelFunc //
+	failed   chan error         // why the worker has to stop by itself; holds one
+
+	mu    sync.Mutex
+	lanes map[string]*lane // by name
+}
+
+// New makes a worker. Run starts it.
+func New(cfg Config) (*Worker, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{
+		cfg:    cfg,
+		runs:   newRunCache(cfg.Store, cfg.Now),
+		aborts: newAborts(cfg.Redis, cfg.Now),
+		lanes:  map[string]*lane{},
+		failed: make(chan error, 1),
+		info:   identity(cfg.Now()),
+	}
+	w.stopping, w.stop = context.WithCancel(context.Background())
+	w.registry = &registry{rdb: cfg.Redis, self: w.Info}
+	return w, nil
+}
+
+// identity tells workers apart, also several in one process.
+func identity(now time.Time) WorkerInfo {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	id := fmt.Sprintf("%s:%d:%x", host, os.Getpid(), now.UnixNano()&0xffffff)
+	return WorkerInfo{ID: id, Host: host, PID: os.Getpid(), Started: now.UTC()}
+}
+
+// Info is this worker as the fleet sees it.
+func (w *Worker) Info() WorkerInfo {
+	info := w.info
+	info.Draining = w.stopping.Err() != nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, l := range w.lanes {
+		info.Lanes = append(info.Lanes, LaneInfo{Lane: name, Slots: l.slots.size(), Busy: l.slots.busy()})
+	}
+	return info
+}
+
+// Run serves the lanes that have queues, and those that get some later, until
+// the context ends; then it drains: no new task is taken, calls in flight end
+// and are stored. It returns nil after a drain, or what made it stop by itself
+// (a *jobs.SinkError, say). A worker runs once.
+func (w *Worker) Run(ctx context.Context) error {
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	for _, loop := range []func(context.Context){w.registry.run, w.aborts.run, w.deliverSpool, w.watchLanes} {
+		loops.Go(func() { loop(background) })
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-w.failed:
+	}
+	w.drain()
+	cancel()
+	loops.Wait()
+	w.leave()
+	return err
+}
+
+// drain stops in this order: no more pulls, no more tasks, then the calls in
+// flight. The lanes go together, since each may take as long as a call.
+func (w *Worker) drain() {
+	w.stop()
+	w.mu.Lock()
+	lanes := make([]*lane, 0, len(w.lanes))
+	for _, l := range w.lanes {
+		lanes = append(lanes, l)
+	}
+	w.mu.Unlock()
+	var all sync.WaitGroup
+	for _, l := range lanes {
+		all.Go(l.shutdown)
+	}
+	all.Wait()
+	w.handlers.Wait()
+}
+
+// leave takes the worker off the fleet's list and hands the spool's results in.
+func (w *Worker) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := w.registry.leave(ctx); err != nil {
+		w.cfg.Logger.Debug("the fleet's list still names this worker for a while", "err", err)
+	}
+	w.deliverOnce(ctx)
+}
+
+// fail makes the worker stop by itself. The first reason counts.
+func (w *Worker) fail(err error) {
+	select {
+	case w.failed <- err:
+	default:
+	}
+}
