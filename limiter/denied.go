@@ -67,7 +67,12 @@ type Denied struct {
 	FallbackAllowed bool   `json:"fallback_allowed"`
 	TraceID         string `json:"trace_id,omitempty"`
 	Detail          string `json:"detail,omitempty"` // pause owner and reason, provider's reason; no keys, no bodies
+
+	cause error // what kept the shared state from deciding, for ReasonUnavailable
 }
+
+// Unwrap gives the cause of ReasonUnavailable.
+func (d *Denied) Unwrap() error { return d.cause }
 
 // RetryAfter is how long to wait, by the clock that decided.
 func (d *Denied) RetryAfter() time.Duration { return time.Duration(d.RetryAfterMS) * time.Millisecond }
@@ -83,6 +88,8 @@ func (d *Denied) Error() string {
 		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.Limiter, d.Used, d.Limit, d.Shortage)
 	case ReasonUnknownLane:
 		return fmt.Sprintf("no limits are configured for model %s", d.Model)
+	case ReasonUnavailable:
+		return fmt.Sprintf("no permit for %s as %s: the shared state cannot be reached: %v", d.Model, d.Class, d.cause)
 	}
 	if what != "" {
 		what = " (" + what + ")"

@@ -1,0 +1,46 @@
+package limiter
+
+import "strings"
+
+// SchemaVersion is the layout of everything below. A scope that was written by
+// a newer one is refused, never guessed at.
+const SchemaVersion = 1
+
+// keys builds every key of a scope in Redis. All share one hash tag, so that a
+// script may touch any of them on a Cluster too.
+type keys struct {
+	prefix string // "nightshift:{limiter:provider/project}:"
+	scope  []string
+}
+
+func newKeys(s Scope) keys {
+	k := keys{prefix: "nightshift:{limiter:" + s.String() + "}:"}
+	k.scope = []string{k.prefix + "scope"}
+	return k
+}
+
+// lane gives a lane's keys in the order that lua/base.lua names.
+func (k keys) lane(l Lane) []string {
+	region := l.Region
+	if region == "" {
+		region = "global"
+	}
+	p := k.prefix + region + "/" + l.Model + ":"
+	return []string{k.scope[0], p + "lane", p + "permits", p + "leases", p + "tickets", p + "leaves"}
+}
+
+// Fields of the scope hash (lua/scope.lua).
+const (
+	fieldSchema     = "schema"
+	fieldGeneration = "gen"
+	fieldConfig     = "config"
+	fieldPause      = "pz:" // + class|reason
+)
+
+func pauseField(field string) (class, reason string, ok bool) {
+	rest, ok := strings.CutPrefix(field, fieldPause)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "|")
+}

@@ -1,0 +1,130 @@
+-- room.lua: whether a cost fits, and when it will. Needs base.lua.
+
+-- share gives, for a class and a dim: what others use or must be left, its own
+-- use, everybody's use, and the limit less outside and margin.
+local function share(N, c, d)
+  local s, nC, r = N.s, N.nC, c.r
+  local o, ro = at(N, d), 1 + (d - 1) * nC
+  local others, all = 0, 0
+  for j = 1, nC do
+    local u = s[o + j]
+    all = all + u
+    if j ~= c.i then
+      local v = r[ro + j]
+      others = others + (u > v and u or v)
+    end
+  end
+  local free = N.cfg[2 + (d - 1) * 5 + 4]
+  if s[o] > 0 then free = free - floor(1.5 * sqrt(s[o])) end
+  return others, s[o + c.i], all, free
+end
+
+-- lacks gives what is missing for need more in dim d; 0 or less when it fits.
+-- A class may always use its trickle, if the limit itself has room.
+local function lacks(N, c, d, need)
+  local others, own, all, free = share(N, c, d)
+  local short = others + own + need - free
+  if short > 0 and own + need <= c.r[1 + (d - 1) * N.nC + c.i] then
+    return all + need - free, all, all + need - free
+  end
+  return short, all, all + need - free
+end
+
+-- weight orders refusals: the rule that will hold longest is the answer.
+local function weight(N, d, short)
+  local o = 2 + (d - 1) * 5
+  local win = N.cfg[o + 2]
+  if win == MONTH or win == DAY then return 1000000000000 * win end
+  return floor(short * 1000000 / N.cfg[o + 4])
+end
+
+-- fits tests amounts a beside what is set aside in x (by unit, or nil). It gives
+-- nil, or a refusal {d, reason, used, short, need}.
+local function fits(N, c, a, x, y)
+  local worst, most = nil, -1
+  for d = 1, N.nD do
+    local unit = N.cfg[2 + (d - 1) * 5 + 1] + 1
+    local need = a[unit]
+    if need > 0 then
+      if x then need = need + x[unit] end
+      if y then need = need + y[unit] end
+      local short, used, over = lacks(N, c, d, need)
+      if short > 0 then
+        local w = weight(N, d, short)
+        if w > most then
+          worst, most = {d, over > 0 and 'quota' or 'share', used, short, need}, w
+        end
+      end
+    end
+  end
+  return worst
+end
+
+-- smooth tests the last five seconds before the cost is added: they stay under
+-- 1.25 times their even share of the room.
+local function smooth(N, c, a, x)
+  if not c.smooth then return nil end
+  for d = 1, N.nD do
+    local o = 2 + (d - 1) * 5
+    if N.cfg[o + 2] == MINUTE and a[N.cfg[o + 1] + 1] > 0 then
+      local others, _, _, free = share(N, c, d)
+      local cap = floor((free - others) * 25 / 244)
+      local last = c.k[N.nD + d]
+      if x then last = last + x[N.cfg[o + 1] + 1] end
+      if last > 0 and last >= cap then
+        return {d, 'smoothing', last, last - cap + 1, last}
+      end
+    end
+  end
+end
+
+-- eases gives the next slot at which smoothing should have room, by the mean
+-- of the ten slots.
+local function eases(N, last, short)
+  local n = math.ceil(short * SMOOTH / last)
+  if n > SMOOTH then n = SMOOTH end
+  return (N.s[CUR] + n) * 500
+end
+
+-- frees gives the moment at which enough slots have left dim d for need to fit.
+local function frees(N, c, d, need)
+  local win, s, nC = N.cfg[2 + (d - 1) * 5 + 2], N.s, N.nC
+  local now, width, o = s[CUR], WIDTH[win], at(N, d)
+  if win == TEN then now = s[CUR10] end
+  local kept, slots = {}, {}
+  for j = 1, nC do
+    kept[j] = s[o + j]
+    slots[j] = {}
+    if kept[j] > 0 then
+      local f = {}
+      for m = now - SPAN + 1, now - 1 do f[#f + 1] = PREFIX[win] .. format('%d.%d', m % RING, j) end
+      slots[j] = call('HMGET', KEYS[2], unpack(f))
+    end
+  end
+  local found = (now + SPAN) * width
+  for m = 1, SPAN - 1 do
+    local any = false
+    for j = 1, nC do
+      if slots[j][m] then
+        local v = decode(slots[j][m])[d]
+        s[o + j], any = math.max(0, s[o + j] - v), any or v > 0
+      end
+    end
+    if any and lacks(N, c, d, need) <= 0 then
+      found = (now - SPAN + m + SPAN) * width
+      break
+    end
+  end
+  for j = 1, nC do s[o + j] = kept[j] end
+  return found
+end
+-- when gives the moment at which a refusal by room or smoothing ends.
+local function when(N, c, no, t)
+  local d, reason = no[1], no[2]
+  if reason == 'smoothing' then return eases(N, no[3], no[4]) end
+  local win = N.cfg[2 + (d - 1) * 5 + 2]
+  if win == DAY then return N.s[DAYE] end
+  if win == MONTH then return N.s[MONE] end
+  if win == HELD then return t + 1000 end
+  return frees(N, c, d, no[5])
+end

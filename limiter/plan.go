@@ -1,0 +1,114 @@
+package limiter
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+const million = 1_000_000
+
+// How far an estimate is usually off, in ppm of itself: what the margin for
+// unsettled permits is made of until it is learned. Requests and images are known.
+var spreadPPM = [NumUnits]int64{InputTokens: 100_000, OutputTokens: 300_000, TotalTokens: 200_000, MicroUSD: 300_000}
+
+// dim is one limit of a lane, as both the scripts and the Model compute with it.
+type dim struct {
+	unit   Unit
+	window Window
+	limit  int64
+	inside int64 // limit less outside
+	spread int64 // ppm
+	shares []share
+}
+
+// share is a class's part of a dim, in amounts.
+type share struct{ floor, guarantee, trickle int64 }
+
+// plan is a lane's part of a Config, worked out.
+type plan struct {
+	lane    Lane
+	dims    []dim
+	classes []Class
+}
+
+func newPlan(l LaneConfig, classes []Class) plan {
+	p := plan{lane: l.Lane, classes: classes}
+	for _, lim := range l.Limits.List() {
+		d := dim{unit: lim.Unit, window: lim.Window, limit: lim.Amount, inside: lim.Amount}
+		if lim.Window != Held {
+			d.inside -= part(lim.Amount, l.OutsidePPM)
+		}
+		if lim.Window == Minute || lim.Window == TenMinutes {
+			d.spread = spreadPPM[lim.Unit]
+		}
+		for _, c := range classes {
+			d.shares = append(d.shares, c.share(l.Lend, lim.Amount))
+		}
+		p.dims = append(p.dims, d)
+	}
+	return p
+}
+
+// part is ppm of an amount, rounded down. Both factors stay below 2^53 when
+// multiplied in float64 only up to 9e9, so the amount is split.
+func part(amount, ppm int64) int64 {
+	return amount/million*ppm + amount%million*ppm/million
+}
+
+// Floors of a class that has a guarantee, by how its lane lends: auto knows no
+// week of traffic yet, now trusts the short forecast alone.
+const (
+	autoFloorPPM = 100_000
+	nowFloorPPM  = 20_000
+)
+
+// share works out what a class may count on in a limit. The floor is the larger
+// of its own and its lane's way to lend, never above the guarantee.
+func (c Class) share(lend string, amount int64) share {
+	floor := c.FloorPPM
+	switch lend {
+	case "never":
+		floor = max(floor, c.GuaranteePPM)
+	case "now":
+		floor = max(floor, min(nowFloorPPM, c.GuaranteePPM))
+	default:
+		floor = max(floor, min(autoFloorPPM, c.GuaranteePPM))
+	}
+	return share{floor: part(amount, floor), guarantee: part(amount, c.GuaranteePPM), trickle: part(amount, c.TricklePPM)}
+}
+
+func (c Class) flags() int64 {
+	var f int64
+	if c.Smooth {
+		f |= 1
+	}
+	if c.Tickets {
+		f |= 2
+	}
+	return f
+}
+
+// fields are cfg, cfg2 and names of lua/base.lua.
+func (p plan) fields() (cfg, cfg2, names string) {
+	head := []int64{int64(len(p.classes)), int64(len(p.dims))}
+	var shares []int64
+	for _, d := range p.dims {
+		head = append(head, int64(d.unit), int64(d.window), d.limit, d.inside, d.spread)
+		for _, s := range d.shares {
+			shares = append(shares, s.floor, s.guarantee, s.trickle)
+		}
+	}
+	var list []string
+	for _, c := range p.classes {
+		head, list = append(head, c.flags()), append(list, c.Name)
+	}
+	return jsonOf(head), jsonOf(shares), jsonOf(list)
+}
+
+func jsonOf(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("limiter: %v", err)) // only numbers, strings and our own types get here
+	}
+	return string(b)
+}

@@ -1,0 +1,106 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Acquire asks for a permit. The error is a *Denied when the rules refuse, with
+// ReasonUnavailable when Redis cannot be reached; any other error is a request
+// that can never be decided. A permit must be settled or released.
+func (r *Redis) Acquire(ctx context.Context, q Request) (*Permit, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	a, err := r.lane(q.Lane).acquire.do(ctx, q, func(a answer) { r.giveBack(q, a) })
+	switch {
+	case errors.Is(err, ErrUnknownLane):
+		return nil, unknownLane(q, r.now().UnixMilli())
+	case err != nil:
+		return nil, unavailable(q, r.now(), err)
+	}
+	return a.result(q)
+}
+
+// giveBack releases a permit that was granted after its caller had gone.
+func (r *Redis) giveBack(q Request, a answer) {
+	if a.permit == nil {
+		return
+	}
+	err := r.Settle(context.Background(), Settlement{ID: q.ID, Lane: q.Lane, Outcome: Released})
+	if err != nil {
+		r.log.Warn("a permit that nobody waits for ends with its lease", "permit", q.ID, "error", err)
+	}
+}
+
+func (r *Redis) acquireMany(l Lane, keys []string, qs []Request) ([]answer, error) {
+	ctx, cancel := r.timed(context.Background())
+	defer cancel()
+	args := make([]any, 0, 1+14*len(qs))
+	args = append(args, len(qs))
+	for i := range qs {
+		args = appendRequest(args, &qs[i])
+	}
+	got, err := r.call(ctx, acquireScript, l, keys, args...)
+	if errors.Is(err, ErrUnknownLane) && r.restore(ctx, l) {
+		got, err = r.call(ctx, acquireScript, l, keys, args...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(got.rest) != len(qs) {
+		return nil, fmt.Errorf("limiter: %d answers to %d requests", len(got.rest), len(qs))
+	}
+	out := make([]answer, len(qs))
+	for i, v := range got.rest {
+		if out[i], err = readAnswer(qs[i], v, got.now); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func appendRequest(args []any, q *Request) []any {
+	full := 0
+	if q.Full {
+		full = 1
+	}
+	leaf := ""
+	if q.Ticket != "" {
+		leaf = q.Path.Leaf()
+	}
+	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, leaf, full)
+	for _, n := range q.charged() {
+		args = append(args, n)
+	}
+	return args
+}
+
+func readAnswer(q Request, v any, now int64) (answer, error) {
+	a, ok := v.([]any)
+	if !ok || len(a) < 2 {
+		return answer{}, fmt.Errorf("limiter: strange answer %v", v)
+	}
+	switch a[0] {
+	case int64(1):
+		n, err := numbers(a[1:])
+		if err != nil || len(n) != 2 {
+			return answer{}, fmt.Errorf("limiter: strange permit %v", a)
+		}
+		return answer{now: now, permit: newPermit(q, n[0], n[1])}, nil
+	case int64(2):
+		p, err := stored(q, text(a[1]))
+		return answer{now: now, permit: p}, err
+	}
+	if len(a) != 10 {
+		return answer{}, fmt.Errorf("limiter: strange refusal %v", a)
+	}
+	n, err := numbers(a[2:9])
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{now: now, reason: Reason(text(a[1])), unit: n[0], window: n[1], limit: n[2], used: n[3], short: n[4],
+		retryAt: n[5], position: n[6], detail: text(a[9])}, nil
+}

@@ -1,0 +1,169 @@
+package limiter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// State gives what a lane looks like now. It brings the lane's sums up to date,
+// and changes nothing else.
+func (r *Redis) State(ctx context.Context, l Lane) (LaneState, error) {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	v, err := r.view(ctx, l)
+	if err != nil {
+		return LaneState{}, err
+	}
+	pauses, err := r.Pauses(ctx)
+	return v.state(pauses), err
+}
+
+// Counters gives the day's and month's use of all lanes.
+func (r *Redis) Counters(ctx context.Context) (Snapshot, error) {
+	lanes, err := r.Lanes(ctx)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	now, err := r.redisNow(ctx)
+	s := Snapshot{Scope: r.scope, At: now}
+	for _, l := range lanes {
+		var v laneView
+		if v, err = r.view(ctx, l.Lane); err != nil {
+			break
+		}
+		s.Counters = append(s.Counters, v.counters()...)
+	}
+	return s, err
+}
+
+// Restore raises day and month counters to what a snapshot holds, where its day
+// or month still lasts. Lanes that are not configured are passed over.
+func (r *Redis) Restore(ctx context.Context, s Snapshot) error {
+	byLane := map[Lane][]any{}
+	for _, c := range s.Counters {
+		byLane[c.Lane] = append(byLane[c.Lane], c.Class, int(c.Unit), int(c.Window), c.Start.UnixMilli(), c.Used)
+	}
+	lanes, err := r.Lanes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		if args := byLane[l.Lane]; len(args) > 0 {
+			if _, err := r.call(ctx, restoreScript, l.Lane, r.lane(l.Lane).keys, args...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Redis) view(ctx context.Context, l Lane) (laneView, error) {
+	got, err := r.call(ctx, stateScript, l, r.lane(l).keys)
+	if err != nil {
+		return laneView{}, err
+	}
+	v, err := readView(l, got)
+	if err != nil {
+		return laneView{}, fmt.Errorf("limiter: state of %s: %w", l, err)
+	}
+	return v, nil
+}
+
+// arrays reads the integer arrays of an answer; the first failure sticks.
+type arrays struct{ err error }
+
+func (a *arrays) read(v any) []int64 {
+	var n []int64
+	if s := text(v); s != "" && a.err == nil {
+		a.err = json.Unmarshal([]byte(s), &n)
+	}
+	return n
+}
+
+// readView reads state.lua's answer; the layouts are those of lua/base.lua.
+func readView(l Lane, got reply) (laneView, error) {
+	if len(got.rest) < 8 {
+		return laneView{}, fmt.Errorf("short answer %v", got.rest)
+	}
+	var a arrays
+	var names []string
+	if err := json.Unmarshal([]byte(text(got.rest[2])), &names); err != nil {
+		return laneView{}, err
+	}
+	cfg, shares, s := a.read(got.rest[0]), a.read(got.rest[1]), a.read(got.rest[3])
+	permits, err := number(got.rest[6])
+	if err != nil {
+		return laneView{}, err
+	}
+	v := laneView{now: got.now, plan: readPlan(l, cfg, shares, names), permits: permits, free: a.read(got.rest[7])}
+	reason, detail, _ := strings.Cut(text(got.rest[5]), "|")
+	v.reason, v.detail = Reason(reason), detail
+	if a.err == nil {
+		v.readUse(s)
+		a.err = v.readClasses(got.rest[8:], &a)
+	}
+	return v, a.err
+}
+
+// readPlan is what newPlan wrote, read back.
+func readPlan(l Lane, cfg, shares []int64, names []string) plan {
+	p := plan{lane: l}
+	for i := 2; len(p.dims) < int(cfg[1]); i += 5 {
+		d := dim{unit: Unit(cfg[i]), window: Window(cfg[i+1]), limit: cfg[i+2], inside: cfg[i+3], spread: cfg[i+4]}
+		for range names {
+			d.shares = append(d.shares, share{shares[0], shares[1], shares[2]})
+			shares = shares[3:]
+		}
+		p.dims = append(p.dims, d)
+	}
+	for i, n := range names {
+		flags := cfg[len(cfg)-len(names)+i]
+		p.classes = append(p.classes, Class{Name: n, Smooth: flags&1 > 0, Tickets: flags&2 > 0})
+	}
+	return p
+}
+
+func (v *laneView) readUse(s []int64) {
+	v.header = header{last: s[0], slot: s[1], slot10: s[2], day: s[3], dayEnd: s[4], month: s[5], monthEnd: s[6],
+		cool: s[7], rebased: s[8], pulled: s[9]}
+	s = s[10:]
+	for range v.plan.dims {
+		n := 1 + len(v.plan.classes)
+		v.margins, v.use = append(v.margins, float64(s[0])), append(v.use, s[1:n])
+		v.last = append(v.last, make([]int64, n-1))
+		s = s[n:]
+	}
+}
+
+func (v *laneView) readClasses(rest []any, a *arrays) error {
+	dims := len(v.plan.dims)
+	for i := range v.plan.classes {
+		r, k, line := a.read(rest[0]), a.read(rest[1]), a.read(rest[2])
+		rest = rest[3:]
+		if a.err != nil {
+			return a.err
+		}
+		v.reserve = append(v.reserve, r[1:])
+		for d := range dims {
+			v.last[d][i] = k[dims+d]
+		}
+		for u := range NumUnits {
+			if len(line) > 0 {
+				v.booked[u] += line[5+u]
+				v.out[u] += line[13+u]
+			}
+		}
+	}
+	for i := 0; i+1 < len(rest); i += 2 {
+		class, leaf, ok := strings.Cut(text(rest[i]), "|")
+		if !ok || class[0] == '#' {
+			continue
+		}
+		if f := a.read(rest[i+1]); a.err == nil {
+			v.leaves = append(v.leaves, LeafState{Class: class, Leaf: leaf, Weight: f[1], Waiting: f[3], Booked: Amounts(f[8:16])})
+		}
+	}
+	return a.err
+}

@@ -1,0 +1,184 @@
+package limiter
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// LaneState is what a lane looks like at one moment.
+type LaneState struct {
+	Lane     Lane         `json:"lane"`
+	At       time.Time    `json:"at"` // the deciding clock
+	Limits   []LimitState `json:"limits"`
+	Leaves   []LeafState  `json:"leaves"`    // lines in which jobs wait, or were lately released
+	InFlight int64        `json:"in_flight"` // permits that are open, lapsed ones awaiting a late settle included
+	Cooldown *Cooldown    `json:"cooldown,omitempty"`
+	Pauses   []Pause      `json:"pauses"`
+}
+
+// LimitState is one limit of a lane.
+type LimitState struct {
+	Limit
+	Name      string     `json:"name"`      // shorthand
+	Effective int64      `json:"effective"` // what is enforced: the limit less Outside and Margin
+	Outside   int64      `json:"outside"`   // left for calls that bypass the gate
+	Margin    int64      `json:"margin"`    // kept for calls that settle above their estimate
+	Used      int64      `json:"used"`      // by all classes
+	Booked    int64      `json:"booked"`    // by what waits
+	Released  int64      `json:"released"`  // by what was pulled and did not come yet
+	NextFree  time.Time  `json:"next_free"` // when the oldest use leaves the window; zero if nothing does
+	Classes   []ClassUse `json:"classes"`
+}
+
+// ClassUse is a class's part of a limit.
+type ClassUse struct {
+	Class     string `json:"class"`
+	Used      int64  `json:"used"`
+	Last5s    int64  `json:"last_5s"`   // what smoothing looks at
+	Protected int64  `json:"protected"` // what the classes below leave to it now
+	Lent      int64  `json:"lent"`      // of its guarantee, what the classes below may use now
+	Room      int64  `json:"room"`      // the most it may still take now
+}
+
+// LeafState is the line of a leaf.
+type LeafState struct {
+	Class   string  `json:"class"`
+	Leaf    string  `json:"leaf"`
+	Weight  int64   `json:"weight"`
+	Waiting int64   `json:"waiting"`
+	Booked  Amounts `json:"booked"`
+}
+
+// Cooldown is a rest that the provider asked for.
+type Cooldown struct {
+	Until  time.Time `json:"until"`
+	Reason Reason    `json:"reason"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// header are the first numbers of a lane's state, named as in lua/base.lua.
+type header struct {
+	last, slot, slot10           int64
+	day, dayEnd, month, monthEnd int64
+	cool, rebased, pulled        int64
+}
+
+// laneView is a lane as State and Counters read it: written by the script's
+// answer and by the Model alike.
+type laneView struct {
+	now     int64
+	plan    plan
+	header  header
+	margins []float64 // by dim: sum of squares
+	use     [][]int64 // by dim and class
+	last    [][]int64 // by dim and class, of the last five seconds
+	reserve [][]int64 // by class, as it sees the others: dim*classes + other
+	free    []int64   // by dim: when the oldest use leaves
+	booked  Amounts
+	out     Amounts
+	leaves  []LeafState
+	permits int64
+	reason  Reason // of the cool-down
+	detail  string
+}
+
+func (v laneView) state(pauses []Pause) LaneState {
+	s := LaneState{Lane: v.plan.lane, At: time.UnixMilli(v.now), Leaves: v.leaves, InFlight: v.permits, Pauses: pauses}
+	slices.SortFunc(s.Leaves, func(a, b LeafState) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Leaf, b.Leaf))
+	})
+	if v.header.cool > v.now {
+		s.Cooldown = &Cooldown{Until: time.UnixMilli(v.header.cool), Reason: v.reason, Detail: v.detail}
+	}
+	for d := range v.plan.dims {
+		s.Limits = append(s.Limits, v.limit(d))
+	}
+	return s
+}
+
+func (v laneView) limit(d int) LimitState {
+	p := v.plan.dims[d]
+	l := LimitState{
+		Limit:   Limit{Unit: p.unit, Window: p.window, Amount: p.limit},
+		Outside: p.limit - p.inside, Margin: margin(v.margins[d]),
+		Booked: v.booked[p.unit], Released: v.out[p.unit],
+	}
+	l.Name = l.Limit.Name()
+	l.Effective = p.inside - l.Margin
+	for _, u := range v.use[d] {
+		l.Used += u
+	}
+	if v.free[d] > 0 {
+		l.NextFree = time.UnixMilli(v.free[d])
+	}
+	for i := range v.plan.classes {
+		l.Classes = append(l.Classes, v.class(d, i, l))
+	}
+	return l
+}
+
+func (v laneView) class(d, i int, l LimitState) ClassUse {
+	n := len(v.plan.classes)
+	c := ClassUse{Class: v.plan.classes[i].Name, Used: v.use[d][i], Last5s: v.last[d][i]}
+	if i+1 < n {
+		c.Protected = v.reserve[i+1][d*n+i]
+		c.Lent = max(0, v.plan.dims[d].shares[i].guarantee-max(c.Protected, c.Used))
+	}
+	others := int64(0)
+	for j, u := range v.use[d] {
+		if j != i {
+			others += max(u, v.reserve[i][d*n+j])
+		}
+	}
+	byTrickle := min(v.reserve[i][d*n+i]-c.Used, l.Effective-l.Used)
+	c.Room = max(0, l.Effective-others-c.Used, byTrickle)
+	return c
+}
+
+// counters are the day's and month's use, for a Snapshot.
+func (v laneView) counters() []Counter {
+	var out []Counter
+	for d, p := range v.plan.dims {
+		if p.window != Day && p.window != Month {
+			continue
+		}
+		start := v.header.day
+		if p.window == Month {
+			start = v.header.month
+		}
+		for i, c := range v.plan.classes {
+			if n := v.use[d][i]; n > 0 {
+				out = append(out, Counter{Lane: v.plan.lane, Class: c.Name, Unit: p.unit, Window: p.window,
+					Start: time.UnixMilli(start), Used: n})
+			}
+		}
+	}
+	return out
+}
+
+// Snapshot holds what must outlive the shared state: day and month counters.
+type Snapshot struct {
+	Scope    Scope     `json:"scope"`
+	At       time.Time `json:"at"`
+	Counters []Counter `json:"counters"`
+}
+
+// Counter is the use of a class in one day or month.
+type Counter struct {
+	Lane   Lane      `json:"lane"`
+	Class  string    `json:"class"`
+	Unit   Unit      `json:"unit"`
+	Window Window    `json:"window"`
+	Start  time.Time `json:"start"` // of the day or month; a later one ignores the counter
+	Used   int64     `json:"used"`
+}
+
+// margin is z times the root of the sum of squares, z = 1.5.
+func margin(squares float64) int64 {
+	if squares <= 0 {
+		return 0
+	}
+	return int64(math.Floor(1.5 * math.Sqrt(squares)))
+}
