@@ -34,7 +34,7 @@ func (v *visit) author(index int) *author {
 		config: v.q.generate.GenerationConfig, prompt: p, id: v.call.ID, least: v.model.AnswerTokens, s: v.s,
 	}
 	a.lang = languageOf(p)
-	a.words = keywords(p.last())
+	a.words = keywords(p.last(), a.id)
 	a.next = index
 	return a
 }
@@ -99,8 +99,8 @@ func (a *author) word() string {
 }
 
 // keywords are the telling words at the end of a prompt, where a row's own
-// data stands; each once.
-func keywords(s string) []string {
+// data stands; each once, and none of the row's id.
+func keywords(s, id string) []string {
 	const look = 600 // bytes
 	if len(s) > look {
 		s = s[len(s)-look:]
@@ -112,7 +112,7 @@ func keywords(s string) []string {
 	seen := map[string]bool{}
 	for _, w := range strings.FieldsFunc(s, notWord) {
 		low := strings.ToLower(w)
-		if !telling(low) || seen[low] {
+		if !telling(low) || seen[low] || strings.Contains(id, w) {
 			continue
 		}
 		seen[low] = true

@@ -56,7 +56,7 @@ const (
 	Fault403Leaked    FaultKind = "403-leaked"
 	Fault403Denied    FaultKind = "403-denied"
 	Fault400Location  FaultKind = "400-location"
-	FaultRevokeKey    FaultKind = "revoke-key" // the key of the call is bad from here on
+	FaultRevokeKey    FaultKind = "revoke-key" // the key of the call is bad from here on; comes once
 
 	Fault500         FaultKind = "500"
 	Fault502         FaultKind = "502" // an HTML page of the front end
@@ -162,11 +162,17 @@ type planned struct {
 	hits int64
 }
 
+// spent says that the fault will not come again. A key is revoked once, so
+// that it can be restored.
+func (p *planned) spent() bool {
+	return p.Times > 0 && p.hits >= p.Times || p.Kind == FaultRevokeKey && p.Times == 0 && p.hits > 0
+}
+
 // pickLocked gives the first fault that wants the call. It counts as having
 // come only when the call is not refused for another reason.
 func (s *Server) pickLocked(h hit) *planned {
 	for i, p := range s.faults {
-		if p.Times > 0 && p.hits >= p.Times || !p.matches(h) {
+		if p.spent() || !p.matches(h) {
 			continue
 		}
 		if p.Share > 0 && s.random(h.seq, saltFault+uint64(i)).Float64() >= p.Share {

@@ -115,6 +115,11 @@ func (f *Fault) spoil(r *reply) *reply {
 		return &reply{status: http.StatusOK, contentType: htmlType, body: []byte(page200)}
 	case FaultEmpty:
 		return &reply{status: http.StatusOK, contentType: typeJSON}
+	case FaultStreamError:
+		if r.chunks != nil {
+			return r // it is in there
+		}
+		fallthrough
 	case FaultError200:
 		return &reply{status: http.StatusOK, contentType: typeJSON, body: unavailable().body}
 	case FaultAnswer:

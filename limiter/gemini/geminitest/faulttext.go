@@ -17,7 +17,7 @@ import (
 //	/gemini-3.8-flash      only this model
 //	~some text       only prompts that have the text; must be last
 //
-// revoke-key@100 refuses the key from call 100 on.
+// revoke-key@100 refuses the key that call 100, or the next one after it, came with.
 func ParseFault(s string) (Fault, error) {
 	var f Fault
 	head, text, hasText := strings.Cut(s, "~")

@@ -87,17 +87,25 @@ func (q *request) parse(body []byte) *reply {
 func (q *request) decode(body []byte, v any, then func() *reply) *reply {
 	err := strict(body, v)
 	if err != nil {
-		if body = respell(body); body != nil {
-			err = strict(body, v)
+		if again := respell(body); again != nil {
+			err = strict(again, v)
 		}
 	}
 	if err == nil {
 		return then()
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return unknownField("Unknown name " + name + ": Cannot find field.")
+		return unknownField("Unknown name " + asWritten(name, body) + ": Cannot find field.")
 	}
 	return unknownField(err.Error())
+}
+
+// asWritten gives a quoted name as the client spelled it.
+func asWritten(name string, body []byte) string {
+	if s := snake(name); bytes.Contains(body, []byte(s)) {
+		return s
+	}
+	return name
 }
 
 func strict(body []byte, v any) error {

@@ -68,6 +68,18 @@ func camel(s string) string {
 	return head
 }
 
+func snake(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
 // loneSurrogate finds half of a UTF-16 pair, which Gemini refuses and Go's
 // JSON would quietly replace.
 func loneSurrogate(body []byte) bool {
