@@ -1,14 +1,53 @@
 package jobs
 
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxProblems is how many problems an InputError lists; the rest are counted.
+const MaxProblems = 20
+
 // Problem is one thing that is wrong with the input.
 type Problem struct {
 	File   string
 	Line   int // 0: the whole file
-	Column int // 0: the whole line
+	Column int // in characters, 0: the whole line
 	Row    string
 	Field  string
 	What   string
 	Remedy string
+}
+
+// Error is "file:line:column: row, field: what (remedy)".
+func (p *Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.place())
+	if p.Row != "" {
+		fmt.Fprintf(&b, "row %q: ", p.Row)
+	}
+	if p.Field != "" {
+		fmt.Fprintf(&b, "field %q: ", p.Field)
+	}
+	b.WriteString(p.What)
+	if p.Remedy != "" {
+		b.WriteString("\n    " + p.Remedy)
+	}
+	return b.String()
+}
+
+func (p *Problem) place() string {
+	s := p.File
+	if p.Line > 0 {
+		s = fmt.Sprintf("%s:%d", s, p.Line)
+	}
+	if p.Column > 0 {
+		s = fmt.Sprintf("%s:%d", s, p.Column)
+	}
+	if s == "" {
+		return ""
+	}
+	return s + ": "
 }
 
 // InputError says all that is wrong with an input. Nothing was enqueued.
@@ -17,7 +56,35 @@ type InputError struct {
 	Total    int
 }
 
-// MaxProblems is how many problems an InputError lists; the rest are counted.
-const MaxProblems = 20
+func (e *InputError) Error() string {
+	lines := make([]string, 0, len(e.Problems)+1)
+	for i := range e.Problems {
+		lines = append(lines, e.Problems[i].Error())
+	}
+	if more := e.Total - len(e.Problems); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
 
-func (e *InputError) Error() string { panic("being built") }
+// problems collects what is wrong while reading goes on.
+type problems struct {
+	file string
+	list InputError
+}
+
+func (ps *problems) add(p Problem) {
+	ps.list.Total++
+	if len(ps.list.Problems) < MaxProblems {
+		p.File = ps.file
+		ps.list.Problems = append(ps.list.Problems, p)
+	}
+}
+
+// err is nil while nothing is wrong.
+func (ps *problems) err() error {
+	if ps.list.Total == 0 {
+		return nil
+	}
+	return &ps.list
+}

@@ -1,0 +1,103 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// ChangedError says that the run of this name was made from something else.
+// Nothing was changed; EnqueueOptions.Update accepts the difference.
+type ChangedError struct {
+	Run  Run
+	What []string // "template", "system instruction", "model", "settings", …, "rows"
+
+	New, Same, Changed, Removed int64 // rows, were the difference accepted
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("run %s was made from another %s: %d rows are new, %d have changed, %d are gone, %d are the same; --update redoes only what changed, another --name makes a second run",
+		e.Run.Title(), strings.Join(e.What, ", "), e.New, e.Changed, e.Removed, e.Same)
+}
+
+// accept refuses an enqueue that would change a run unasked.
+func (s *Store) accept(ctx context.Context, m meta, p *Prepared, update bool) error {
+	if was, is := queueOf(m.Spec), queueOf(p.Spec); was != is {
+		return fmt.Errorf("run %s is on queue %s, not on %s: a run keeps its lane and priority; take another --name", m.Title(), was, is)
+	}
+	if update || m.Digest == p.Digest && m.inputs == p.Inputs {
+		return nil
+	}
+	e := &ChangedError{Run: m.Run, What: differences(m.Spec, p.Spec)}
+	if err := s.compare(ctx, m, p, e); err != nil {
+		return err
+	}
+	if m.inputs != p.Inputs && (m.Digest == p.Digest || e.New+e.Removed > 0) {
+		e.What = append(e.What, "set of rows")
+	}
+	return e
+}
+
+// differences names the parts of two specs that decide answers and differ.
+func differences(a, b Spec) []string {
+	var out []string
+	for _, d := range []struct {
+		name string
+		a, b any
+	}{
+		{"kind", a.Kind, b.Kind},
+		{"model", a.Model, b.Model},
+		{"template", a.Template, b.Template},
+		{"system instruction", a.System, b.System},
+		{"settings", encoded(a.Settings), encoded(b.Settings)},
+		{"id column", a.idColumn(), b.idColumn()},
+		{"matrix", encoded(a.Matrix), encoded(b.Matrix)},
+	} {
+		if !reflect.DeepEqual(d.a, d.b) {
+			out = append(out, d.name)
+		}
+	}
+	return out
+}
+
+func encoded(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// compare counts what Update would do.
+func (s *Store) compare(ctx context.Context, m meta, p *Prepared, e *ChangedError) error {
+	head := []any{runPrefix(m.ID), m.shards}
+	args := head
+	ask := func() error {
+		if len(args) == len(head) {
+			return nil
+		}
+		out, err := s.call(ctx, compareScript, []string{runKey(m.ID)}, args, 3)
+		if err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		e.New += integer(out[0])
+		e.Same += integer(out[1])
+		e.Changed += integer(out[2])
+		args = head
+		return nil
+	}
+	err := p.Each(ctx, func(row RenderedRow) error {
+		ids, err := idAndKey(row)
+		if err != nil {
+			return err
+		}
+		if args = append(args, ids); len(args) < 1000 {
+			return nil
+		}
+		return ask()
+	})
+	if err == nil {
+		err = ask()
+	}
+	e.Removed = m.Rows - e.Same - e.Changed
+	return err
+}

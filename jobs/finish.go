@@ -1,0 +1,57 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+)
+
+// ending is one row's end, ready to be stored.
+type ending struct {
+	Task
+	state State
+	drop  bool   // the result carries the fields
+	value []byte // state and line
+}
+
+// Finish gives a row its end, r.Status, and stores r, in one step. False says
+// that the row had its end already or that a newer generation has taken over: r
+// was not kept. An open row is finished by its own generation, whichever open
+// state it is in; a row that was cancelled while in flight takes a good result
+// that comes late, since it was paid for.
+func (s *Store) Finish(ctx context.Context, t Task, r Result) (bool, error) {
+	e := ending{Task: t, state: ParseState(r.Status)}
+	if !e.state.Terminal() || e.state == Cancelled {
+		return false, fmt.Errorf("finish %s: %q is no end that a handler gives", t.ID(), r.Status)
+	}
+	r.Run, r.Index = t.Run, t.Index
+	if r.Finished.IsZero() {
+		r.Finished = s.now().UTC()
+	}
+	line, err := r.Line()
+	if err != nil {
+		return false, fmt.Errorf("finish %s: %w", t.ID(), err)
+	}
+	e.value, e.drop = pack(e.state, line), len(r.Fields) > 0
+	return s.endings.do(ctx, t.Run, e)
+}
+
+func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool, error) {
+	args := make([]any, 0, 1+5*len(es))
+	args = append(args, runPrefix(run))
+	for _, e := range es {
+		drop := "0"
+		if e.drop {
+			drop = "1"
+		}
+		args = append(args, e.Index, e.Gen, int(e.state), drop, e.value)
+	}
+	out, err := s.call(ctx, finishScript, []string{countKey(run), endKey(run)}, args, len(es))
+	if err != nil {
+		return nil, fmt.Errorf("finish: %w", err)
+	}
+	res := make([]bool, len(es))
+	for i := range es {
+		res[i] = integer(out[i]) == 1
+	}
+	return res, nil
+}

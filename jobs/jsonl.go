@@ -1,0 +1,97 @@
+package jobs
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// jsonlReader reads one JSON object a line. Only LF ends a line: U+2028, U+2029
+// and NEL are text. Blank lines are skipped.
+type jsonlReader struct {
+	r    *bufio.Reader
+	max  int
+	line int
+	long []byte
+	some bool // a record was read
+}
+
+func newJSONLReader(r io.Reader, maxRecord int) *jsonlReader {
+	return &jsonlReader{r: bufio.NewReaderSize(r, 256<<10), max: maxRecord}
+}
+
+// next gives the next object. A Problem is that line's alone; an error ends the
+// reading.
+func (j *jsonlReader) next() (rec record, p *Problem, err error) {
+	for {
+		text, err := j.readLine()
+		if err != nil {
+			return rec, nil, err
+		}
+		text = bytes.TrimSpace(text)
+		if len(text) == 0 {
+			continue
+		}
+		rec = record{line: j.line, object: text}
+		p, err := j.check(rec)
+		j.some = true
+		return rec, p, err
+	}
+}
+
+// readLine gives a line without its end, valid until the next call.
+func (j *jsonlReader) readLine() ([]byte, error) {
+	j.line++
+	text, err := j.r.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		j.long = append(j.long[:0], text...)
+		for err == bufio.ErrBufferFull {
+			text, err = j.r.ReadSlice('\n')
+			j.long = append(j.long, text...)
+			if len(j.long) > j.max {
+				return nil, &Problem{Line: j.line, What: fmt.Sprintf("a line of more than %d bytes", j.max), Remedy: "one JSON object per line is expected; the limit can be raised"}
+			}
+		}
+		text = j.long
+	}
+	if err == io.EOF && len(text) > 0 {
+		err = nil
+	}
+	return text, err
+}
+
+// check refuses what is not one JSON object. What shows that the whole file is
+// not JSONL comes back as the error.
+func (j *jsonlReader) check(rec record) (*Problem, error) {
+	if rec.object[0] == '[' && !j.some {
+		return nil, &Problem{Line: rec.line, What: "a JSON array, but one object per line is expected (JSONL)", Remedy: "convert it: jq -c '.[]' FILE"}
+	}
+	err := validJSON(rec.object)
+	var syn *json.SyntaxError
+	switch {
+	case errors.As(err, &syn) && !j.some && j.pretty(rec.object):
+		return nil, &Problem{Line: rec.line, What: "the JSON object goes on over several lines, but one object per line is expected (JSONL)", Remedy: "convert it: jq -c . FILE"}
+	case errors.As(err, &syn):
+		return &Problem{Line: rec.line, Column: int(syn.Offset), What: "invalid JSON: " + syn.Error(), Remedy: "each line must be one whole JSON object"}, nil
+	case rec.object[0] != '{':
+		return &Problem{Line: rec.line, What: "a JSON value that is not an object", Remedy: `write the row as {"id": …, "field": …}`}, nil
+	}
+	return nil, nil
+}
+
+func validJSON(b []byte) error {
+	if json.Valid(b) {
+		return nil
+	}
+	var v json.RawMessage
+	return json.Unmarshal(b, &v)
+}
+
+// pretty says that a line looks like the first of an object that is laid out
+// over several.
+func (j *jsonlReader) pretty(line []byte) bool {
+	return line[0] == '{' && (len(line) == 1 || line[len(line)-1] == ',' || line[len(line)-1] == '{' || line[len(line)-1] == '[')
+}

@@ -1,0 +1,42 @@
+package jobs
+
+import "strconv"
+
+// Every key that this package writes. All of a run's share the hash tag {run},
+// so that one script can move several of them on a Cluster.
+//
+//	nightshift:jobs:runs          sorted set: run ids by creation (ms)
+//	nightshift:jobs:names         hash: run name, or "=" and a digest for runs without one → run id
+//	nightshift:jobs:lanes         set: lanes that have queues
+//	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way)
+//	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
+//	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
+//	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)
+//	nightshift:jobs:{run}:fld:N   hash: index → row id, NUL, fields; rows 1,024·N and on
+//	nightshift:jobs:{run}:res:N   hash: index → state (a byte), result line (JSON, zstd when long)
+//	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
+const (
+	keyRuns  = "nightshift:jobs:runs"
+	keyNames = "nightshift:jobs:names"
+	keyLanes = "nightshift:jobs:lanes"
+
+	// schemaVersion is of a run's keys. A run of a newer one is left alone.
+	schemaVersion = 1
+
+	rowsPerChunk  = 65536
+	rowsPerShard  = 128 // of the id hashes: small enough for Redis's compact encoding
+	bytesPerRow   = 3
+	rowsPerBucket = 1024
+)
+
+func runPrefix(run string) string { return "nightshift:jobs:{" + run + "}:" }
+func runKey(run string) string    { return runPrefix(run) + "run" }
+func countKey(run string) string  { return runPrefix(run) + "count" }
+func endKey(run string) string    { return runPrefix(run) + "end" }
+func rowKey(run string, chunk int64) string {
+	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)
+}
+
+// shardsFor is fixed when a run is made; a run that grows by far more only
+// loses compactness.
+func shardsFor(rows int64) int64 { return rows/rowsPerShard + 1 }

@@ -1,0 +1,47 @@
+-- Gives rows to handlers that start.
+--
+-- KEYS[1] counters, KEYS[2] run hash
+-- ARGV[1] key prefix, then per task: index, generation
+--
+-- Returns the digest of the run's settings, then code, former state,
+-- "row id NUL fields" per task:
+--   0 proceed: the row is running now   1 finished   2 stale   3 cancelled
+--   4 the row is open but its fields are gone
+local prefix = ARGV[1]
+local RUNNING, DONE, CANCELLED = 3, 5, 11
+local out, delta = {redis.call('HGET', KEYS[2], 'digest') or ''}, {}
+
+local function answer(code, state, fields)
+  out[#out + 1] = code
+  out[#out + 1] = state or 0
+  out[#out + 1] = fields or ''
+end
+
+for i = 2, #ARGV, 2 do
+  local n, gen = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+  local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
+  local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
+  if state == CANCELLED then
+    answer(3, state)
+  elseif not state or state == 0 or hi * 256 + lo ~= gen then
+    answer(2, state)
+  elseif state >= DONE then
+    answer(1, state)
+  else
+    local fields = redis.call('HGET', prefix .. 'fld:' .. math.floor(n / 1024), n)
+    if not fields then
+      answer(4, state)
+    else
+      answer(0, state, fields)
+      if state ~= RUNNING then
+        redis.call('SETRANGE', key, at, string.char(RUNNING))
+        delta[state] = (delta[state] or 0) - 1
+        delta[RUNNING] = (delta[RUNNING] or 0) + 1
+      end
+    end
+  end
+end
+for state, by in pairs(delta) do
+  redis.call('HINCRBY', KEYS[1], state, by)
+end
+return out

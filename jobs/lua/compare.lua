@@ -1,0 +1,29 @@
+-- Says what an enqueue would find, and changes nothing.
+--
+-- KEYS[1] run hash
+-- ARGV[1] key prefix, ARGV[2] shards of the id hashes, then per row the digest
+--   of its id (16) and of its key (16) as one string
+--
+-- Returns how many are new, unchanged, changed.
+local prefix, shards = ARGV[1], tonumber(ARGV[2])
+local fresh, same, changed = 0, 0, 0
+for i = 3, #ARGV do
+  local id, key = string.sub(ARGV[i], 1, 16), string.sub(ARGV[i], 17, 32)
+  local a, b, c = string.byte(id, 1, 3)
+  local known = redis.call('HGET', prefix .. 'id:' .. ((a * 65536 + b * 256 + c) % shards), id)
+  local state = 0
+  if known then
+    local w, x, y, z = string.byte(known, 1, 4)
+    local n = ((w * 256 + x) * 256 + y) * 256 + z
+    local at = (n % 65536) * 3
+    state = string.byte(redis.call('GETRANGE', prefix .. 'row:' .. math.floor(n / 65536), at, at), 1) or 0
+  end
+  if state == 0 then
+    fresh = fresh + 1
+  elseif string.sub(known, 5, 20) == key then
+    same = same + 1
+  else
+    changed = changed + 1
+  end
+end
+return {fresh, same, changed}

@@ -1,0 +1,28 @@
+-- Moves rows from one open state to another, each only if it is in the one and
+-- of the generation named.
+--
+-- KEYS[1] counters
+-- ARGV[1] key prefix, then per row: index, generation, from, to
+--
+-- Returns 1 or 0 per row.
+local prefix = ARGV[1]
+local out, delta = {}, {}
+for i = 2, #ARGV, 4 do
+  local n, gen, from, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
+  local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
+  if state == from and hi * 256 + lo == gen then
+    redis.call('SETRANGE', key, at, string.char(to))
+    delta[from] = (delta[from] or 0) - 1
+    delta[to] = (delta[to] or 0) + 1
+    out[#out + 1] = 1
+  else
+    out[#out + 1] = 0
+  end
+end
+for state, by in pairs(delta) do
+  if by ~= 0 then
+    redis.call('HINCRBY', KEYS[1], state, by)
+  end
+end
+return out

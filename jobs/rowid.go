@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// LineNumbers as Spec.IDColumn makes the line number a row's id.
+const LineNumbers = "#"
+
+// maxRowID is the longest row id, in bytes: it is a table's column and a part
+// of every line of results.
+const maxRowID = 1024
+
+// idColumn is the column that identifies a row.
+func (s Spec) idColumn() string {
+	if s.IDColumn == "" {
+		return "id"
+	}
+	return s.IDColumn
+}
+
+// rowID takes a row's id from its fields. The text counts: '1' and 1 are the
+// same id, 'A' and 'a' are two.
+func rowID(ms []member, column string, line int) (string, *Problem) {
+	if column == LineNumbers {
+		return strconv.Itoa(line), nil
+	}
+	for _, m := range ms {
+		if m.name == column {
+			return idOf(m, line)
+		}
+	}
+	return "", &Problem{
+		Line: line, Field: column, What: "the row has no such field, which is to identify it",
+		Remedy: "add it, name another with --id-column, or take line numbers with --id-column '#'",
+	}
+}
+
+func idOf(m member, line int) (string, *Problem) {
+	p := &Problem{Line: line, Field: m.name, Remedy: "each row needs an id of its own: a text or a number"}
+	v, err := value(m.raw)
+	if err != nil {
+		p.What = err.Error()
+		return "", p
+	}
+	id := ""
+	switch v := v.(type) {
+	case string, Number, zero:
+		id = text(v)
+	default:
+		p.What = kindOf(v) + " as the row's id"
+		return "", p
+	}
+	switch {
+	case strings.TrimSpace(id) == "":
+		p.What = "the row's id is empty"
+	case strings.ContainsFunc(id, unicode.IsControl):
+		p.What = fmt.Sprintf("the row's id has a control character: %.40q", id)
+	case len(id) > maxRowID:
+		p.What = fmt.Sprintf("the row's id has %d bytes, more than %d", len(id), maxRowID)
+	default:
+		return id, nil
+	}
+	return "", p
+}
+
+// digest stands for a row id or a key where 128 bits are enough.
+type digest [16]byte
+
+func digestOf(s string) digest {
+	sum := sha256.Sum256([]byte(s))
+	return digest(sum[:16])
+}
+
+// ids notices an id that comes twice, in 20-odd bytes a row.
+type ids map[digest]uint32
+
+// add gives the line where the id was used before, 0 when it is new.
+func (s ids) add(id string, line int) int {
+	d := digestOf(id)
+	if was, ok := s[d]; ok {
+		return int(was)
+	}
+	s[d] = uint32(line)
+	return 0
+}

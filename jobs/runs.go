@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrNoRun says that no run matches; ErrNoRow that the run has no such row.
+var (
+	ErrNoRun = errors.New("no such run")
+	ErrNoRow = errors.New("no such row")
+)
+
+// AmbiguousError says that a shortened run id matches several.
+type AmbiguousError struct {
+	Ref     string
+	Matches []Run
+}
+
+func (e *AmbiguousError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q matches %d runs:", e.Ref, len(e.Matches))
+	for _, r := range e.Matches {
+		fmt.Fprintf(&b, "\n    %s  %s", r.ID, r.Spec.Name)
+	}
+	return b.String()
+}
+
+// newRunID sorts by time: eight digits of milliseconds in base 36, four random
+// ones.
+func newRunID(now time.Time) string {
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	id := []byte(fmt.Sprintf("%08s", strconv.FormatInt(now.UnixMilli(), 36)))
+	var r [4]byte
+	_, _ = rand.Read(r[:])
+	for _, b := range r {
+		id = append(id, digits[int(b)%len(digits)])
+	}
+	return string(id)
+}
+
+// meta is a run's record with what is not for its users.
+type meta struct {
+	Run
+	version, shards, next int64
+	inputs                string
+}
+
+func (s *Store) meta(ctx context.Context, id string) (meta, error) {
+	h, err := s.rdb.HGetAll(ctx, runKey(id)).Result()
+	if err != nil {
+		return meta{}, err
+	}
+	if h["record"] == "" {
+		return meta{}, ErrNoRun
+	}
+	m := meta{inputs: h["inputs"]}
+	for name, to := range map[string]*int64{"v": &m.version, "shards": &m.shards, "next": &m.next} {
+		*to, _ = strconv.ParseInt(h[name], 10, 64)
+	}
+	if m.version > schemaVersion {
+		return meta{}, fmt.Errorf("run %s was made by a newer nightshift: upgrade this one", id)
+	}
+	if err := json.Unmarshal([]byte(h["record"]), &m.Run); err != nil {
+		return meta{}, fmt.Errorf("run %s: its record cannot be read: %w", id, err)
+	}
+	m.Rows, _ = strconv.ParseInt(h["rows"], 10, 64)
+	return m, nil
+}
+
+// save writes a run's record and makes it known.
+func (s *Store) save(ctx context.Context, m meta) error {
+	record, err := json.Marshal(m.Run)
+	if err != nil {
+		return err
+	}
+	err = s.rdb.HSet(ctx, runKey(m.ID), "v", schemaVersion, "record", record, "digest", m.Digest, "shards", m.shards, "inputs", m.inputs).Err()
+	if err != nil {
+		return err
+	}
+	return s.rdb.ZAdd(ctx, keyRuns, redis.Z{Score: float64(m.Created.UnixMilli()), Member: m.ID}).Err()
+}
+
+// Load gives the run of exactly this id, ErrNoRun if there is none.
+func (s *Store) Load(ctx context.Context, id string) (Run, error) {
+	m, err := s.meta(ctx, id)
+	return m.Run, err
+}
+
+// Find gives the run that ref means: "" is the latest; a name, an id, or the
+// beginning of one id.
+func (s *Store) Find(ctx context.Context, ref string) (Run, error) {
+	if ref == "" {
+		return s.latest(ctx)
+	}
+	id, err := s.rdb.HGet(ctx, keyNames, ref).Result()
+	if err == nil {
+		return s.Load(ctx, id)
+	}
+	if !errors.Is(err, redis.Nil) {
+		return Run{}, err
+	}
+	ids, err := s.rdb.ZRange(ctx, keyRuns, 0, -1).Result()
+	if err != nil {
+		return Run{}, err
+	}
+	return s.byPrefix(ctx, ref, ids)
+}
+
+func (s *Store) latest(ctx context.Context) (Run, error) {
+	ids, err := s.rdb.ZRevRange(ctx, keyRuns, 0, 0).Result()
+	if err != nil {
+		return Run{}, err
+	}
+	if len(ids) == 0 {
+		return Run{}, ErrNoRun
+	}
+	return s.Load(ctx, ids[0])
+}
+
+func (s *Store) byPrefix(ctx context.Context, ref string, ids []string) (Run, error) {
+	var found []Run
+	for _, id := range ids {
+		if !strings.HasPrefix(id, ref) {
+			continue
+		}
+		r, err := s.Load(ctx, id)
+		if err != nil || id == ref {
+			return r, err
+		}
+		found = append(found, r)
+	}
+	switch len(found) {
+	case 0:
+		return Run{}, fmt.Errorf("%w: %q", ErrNoRun, ref)
+	case 1:
+		return found[0], nil
+	}
+	return Run{}, &AmbiguousError{Ref: ref, Matches: found}
+}
+
+// Runs lists all runs, the latest first.
+func (s *Store) Runs(ctx context.Context) ([]Run, error) {
+	ids, err := s.rdb.ZRevRange(ctx, keyRuns, 0, -1).Result()
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]Run, 0, len(ids))
+	for _, id := range ids {
+		r, err := s.Load(ctx, id)
+		if errors.Is(err, ErrNoRun) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// Counts are the run's rows by state. They sum to its rows at any moment.
+func (s *Store) Counts(ctx context.Context, run string) (Counts, error) {
+	var c Counts
+	h, err := s.rdb.HGetAll(ctx, countKey(run)).Result()
+	if err != nil {
+		return c, err
+	}
+	for name, v := range h {
+		state, err1 := strconv.Atoi(name)
+		n, err2 := strconv.ParseInt(v, 10, 64)
+		if err1 != nil || err2 != nil || state <= 0 || state >= NumStates {
+			return c, fmt.Errorf("run %s: counter %q is %q", run, name, v)
+		}
+		c[state] = n
+	}
+	return c, nil
+}
+
+// Lanes are the lanes that have, or had, queues. A lane is here before its
+// first task is.
+func (s *Store) Lanes(ctx context.Context) ([]string, error) {
+	lanes, err := s.rdb.SMembers(ctx, keyLanes).Result()
+	sort.Strings(lanes)
+	return lanes, err
+}

@@ -1,0 +1,116 @@
+package jobs
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// checked passes UTF-8 through and stops at the first byte that is not, with
+// its place. What came before is delivered first.
+type checked struct {
+	r      io.Reader
+	enc    string // what it was decoded from; there the replacement character is an error too
+	buf    []byte
+	ready  []byte // of buf: good, not yet delivered
+	tail   []byte // of buf: the beginning of a character whose rest was not read yet
+	line   int    // of what comes next
+	column int
+	err    error
+}
+
+func newChecked(r io.Reader, enc string) *checked {
+	return &checked{r: r, enc: enc, buf: make([]byte, 64<<10), line: 1, column: 1}
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	for len(c.ready) == 0 {
+		if c.err != nil {
+			return 0, c.err
+		}
+		c.fill()
+	}
+	n := copy(p, c.ready)
+	c.ready = c.ready[n:]
+	return n, nil
+}
+
+func (c *checked) fill() {
+	kept := copy(c.buf, c.tail)
+	n, err := c.r.Read(c.buf[kept:])
+	b := c.buf[:kept+n]
+	c.err = err
+	c.tail = nil
+	if err == nil {
+		b, c.tail = splitTail(b)
+	}
+	if bad, what := c.firstBad(b); bad >= 0 {
+		c.advance(b[:bad])
+		c.err = c.problem(what, b, bad)
+		c.ready = b[:bad]
+		return
+	}
+	c.advance(b)
+	c.ready = b
+}
+
+// splitTail cuts off a last character that is not complete yet.
+func splitTail(b []byte) (whole, tail []byte) {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		at := len(b) - i
+		if utf8.RuneStart(b[at]) {
+			if !utf8.FullRune(b[at:]) {
+				return b[:at], b[at:]
+			}
+			break
+		}
+	}
+	return b, nil
+}
+
+// firstBad is the place of the first byte that cannot be in a text, or -1.
+func (c *checked) firstBad(b []byte) (int, string) {
+	nul := bytes.IndexByte(b, 0)
+	if nul < 0 && utf8.Valid(b) {
+		if c.enc != "" {
+			if i := bytes.Index(b, []byte("\uFFFD")); i >= 0 {
+				return i, "cannot be read as " + c.enc
+			}
+		}
+		return -1, ""
+	}
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		switch {
+		case r == 0:
+			return i, "a NUL byte: not a text file"
+		case r == utf8.RuneError && n <= 1:
+			return i, fmt.Sprintf("invalid UTF-8 (byte 0x%02X)", b[i])
+		}
+		i += n
+	}
+	return -1, ""
+}
+
+func (c *checked) advance(b []byte) {
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		c.line += bytes.Count(b, []byte{'\n'})
+		c.column = 1
+		b = b[i+1:]
+	}
+	c.column += utf8.RuneCount(b)
+}
+
+func (c *checked) problem(what string, b []byte, at int) *Problem {
+	p := &Problem{Line: c.line, Column: c.column, What: what}
+	switch {
+	case c.enc != "":
+		p.Remedy = "the file is in another encoding, or damaged here"
+	case b[at] == 0:
+		p.Remedy = "if it is UTF-16 (Excel's \"Unicode text\"), give --encoding utf-16"
+	default:
+		p.Remedy = encodingHint(b, at)
+	}
+	return p
+}
