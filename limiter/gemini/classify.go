@@ -1,6 +1,12 @@
 package gemini
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"time"
 )
@@ -13,7 +19,69 @@ type Answer struct {
 	Err    error
 }
 
-// Classify says what a failed answer means.
+// Classify says what a failed answer means. It decides on structure (details,
+// reasons, codes, whatever they are wrapped in), takes the worst of several
+// violations, and reads the message only where nothing else tells. An answer
+// that is an ordinary 200 is judged by what is in it; a good one gives the zero
+// Verdict.
 func Classify(a Answer, now time.Time) Verdict {
-	return Verdict{Kind: Unknown, Scope: ScopeModel, Reason: "unknown"}
+	if a.Err != nil {
+		return errorVerdict(a.Err)
+	}
+	if a.Status/100 == 2 {
+		seen := wholeAnswer(a.Body)
+		if seen.failure == nil {
+			return *cmp.Or(judgeAnswer(seen, route{rule: rules["generateContent"]}, a.Header, now), &Verdict{})
+		}
+		a.Body = seen.failure
+	}
+	e := gather(a, now)
+	v := e.judge()
+	if len(v.Evidence) == 0 {
+		v.Evidence = []string{fmt.Sprintf("status %d", e.status)}
+	}
+	if v.RetryAt.IsZero() && v.RetryAfter > 0 {
+		v.RetryAt = now.Add(v.RetryAfter)
+	}
+	return v
+}
+
+// wholeAnswer looks through a 200's body, a stream's too.
+func wholeAnswer(body []byte) *answer {
+	a := newAnswer()
+	if bytes.HasPrefix(body, dataPrefix) {
+		(&events{answer: a}).push(body)
+	} else {
+		a.push(body)
+	}
+	return a
+}
+
+// judge asks the rules in order; the first that knows decides.
+func (e *evidence) judge() Verdict {
+	for _, rule := range []func(*evidence) (Verdict, bool){
+		budget, spendRate, credentials, place, quota, named, hinted, byText, byStatus,
+	} {
+		if v, ok := rule(e); ok {
+			return v
+		}
+	}
+	return Verdict{Kind: Unknown, Scope: ScopeModel, Reason: "unexplained", RetryAfter: e.hints.longest}
+}
+
+// errorVerdict is for calls that got no answer.
+func errorVerdict(err error) Verdict {
+	v := Verdict{Kind: Backoff, Scope: ScopeModel, Reason: "connection", Evidence: []string{clip(Redact(err.Error()), 300)}}
+	var timeout net.Error
+	var dial *net.OpError
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, errAbandoned):
+		v.Scope, v.Reason = ScopeJob, "cancelled"
+	case errors.As(err, &dns), errors.As(err, &dial) && dial.Op == "dial":
+		v.Scope, v.Reason = ScopeWorker, "network"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		v.Reason = "timeout"
+	}
+	return v
 }
