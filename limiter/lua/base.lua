@@ -328,7 +328,6 @@ local function roll(N, t)
     x.l = c.l
   end
   lapse(N, t)
-  N.rolled = true
 end
 
 -- open reads the lane, moves it to now, and gives nil when it has no limits.

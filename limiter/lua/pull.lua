@@ -159,7 +159,7 @@ local N, t = open('')
 if not N then return {-1, t} end
 local slots, out = tonumber(ARGV[3]), {N.rebased, t, 0}
 if slots <= 0 or t - N.s[PULL] < EVERY then
-  if N.rolled then save(N) end
+  save(N)
   return out
 end
 out[3], N.s[PULL] = 1, t

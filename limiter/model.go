@@ -1,0 +1,169 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Model is the rules of the scripts in plain Go, on a clock that is given: for
+// simulations, for tests, and to be compared with the scripts step by step. Its
+// functions bear the names of the Lua functions and follow them line by line.
+// It is safe for concurrent use; nothing outlives it.
+type Model struct {
+	scope Scope
+
+	mu      sync.Mutex
+	now     time.Time
+	cal     calendar
+	config  Config
+	weights map[string]int64
+	rev     int64            // grows when weights change
+	pauses  map[string]Pause // by class|reason
+	lanes   map[string]*modelLane
+}
+
+// NewModel makes a Model whose clock stands at start.
+func NewModel(scope Scope, start time.Time) *Model {
+	return &Model{scope: scope, now: start, pauses: map[string]Pause{}, lanes: map[string]*modelLane{}}
+}
+
+// Now is the Model's clock, in the milliseconds that the rules see.
+func (m *Model) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+// SetNow sets the clock; it may also be set back.
+func (m *Model) SetNow(t time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = t
+}
+
+// Advance moves the clock on.
+func (m *Model) Advance(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+}
+
+// modelLane is one lane: what the lane hash, and the keys beside it, hold.
+type modelLane struct {
+	plan    plan
+	closed  bool // its limits were taken away
+	header  header
+	squares []float64 // by dim
+	use     [][]int64 // by dim and class
+	peaks   [][]int64 // by dim and class, times 16
+	classes []*modelClass
+	reason  Reason // of the cool-down
+	detail  string
+
+	permits map[string]*modelPermit
+	leases  map[string]int64 // "p"id and "t"ticket → ms
+	tickets map[string]*modelTicket
+	leaves  map[string]*modelLeaf // by class|leaf
+	names   map[int64]string      // leaf id → class|leaf
+	lastID  int64
+
+	days [8]int64 // starts of days and months around now
+}
+
+// modelClass is a class's part of a lane.
+type modelClass struct {
+	Class
+	index   int
+	reserve []int64          // dim*classes + other
+	largest []int64          // by dim: the largest request that could ever fit
+	open    []int64          // by dim: use in the slot that is open now
+	last    []int64          // by dim: use of the last ten slots
+	slots   [2][ring][]int64 // by window and slot: by dim
+	line    *modelLine       // nil while nobody waits
+}
+
+type modelPermit struct {
+	class   string
+	granted int64
+	expires int64
+	epoch   int64
+	lapsed  bool
+	amounts Amounts
+}
+
+// enter gives the lane at the clock's time, and that time; nil when unknown.
+func (m *Model) enter(l Lane) (*modelLane, int64, error) {
+	if l.Scope() != m.scope {
+		return nil, 0, fmt.Errorf("limiter: lane %s is not of scope %s", l, m.scope)
+	}
+	t := m.now.UnixMilli()
+	n := m.lanes[l.String()]
+	if n == nil || n.closed {
+		return nil, t, ErrUnknownLane
+	}
+	n.days = m.cal.at(m.now).at
+	return n, n.moveTo(t), nil
+}
+
+// moveTo is what open does in lua/base.lua: the clock never runs backwards, but
+// follows one that was set back by more than five seconds.
+func (n *modelLane) moveTo(t int64) int64 {
+	last := n.header.last
+	switch {
+	case t < last-jump:
+		n.rebase(t)
+		n.calendar(t)
+	case t < last:
+		t = last
+	}
+	n.header.last = t
+	n.roll(t)
+	return t
+}
+
+// Acquire is Redis.Acquire on the Model's clock.
+func (m *Model) Acquire(_ context.Context, q Request) (*Permit, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, t, err := m.enter(q.Lane)
+	if err == ErrUnknownLane {
+		return nil, unknownLane(q, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := m.decide(n, q, t)
+	a.now = t
+	return a.result(q)
+}
+
+// Settle is Redis.Settle on the Model's clock.
+func (m *Model) Settle(_ context.Context, s Settlement) error {
+	x, err := s.entry()
+	if err != nil {
+		return err
+	}
+	_, err = m.settle(s.Lane, x)
+	return err
+}
+
+// Extend is Redis.Extend on the Model's clock.
+func (m *Model) Extend(_ context.Context, l Lane, id string, lease time.Duration) error {
+	code, err := m.settle(l, settlement{id: id, what: "extend", lease: lease})
+	if err != nil {
+		return err
+	}
+	return extended(code)
+}
+
+// Lanes gives the lanes that are configured.
+func (m *Model) Lanes(context.Context) ([]LaneConfig, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.config.Lanes, nil
+}

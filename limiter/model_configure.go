@@ -1,0 +1,168 @@
+package limiter
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// lua/scope.lua, configure.lua, pause.lua, cool.lua and restore.lua.
+
+// Configure is Redis.Configure on the Model's clock.
+func (m *Model) Configure(_ context.Context, c Config) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if c.Scope != m.scope {
+		return wrong("scope", "%s; this limiter is for %s", c.Scope, m.scope)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.config, m.weights = c, c.weights()
+	m.rev++
+	if c.MonthTZ != "" {
+		if zone, err := time.LoadLocation(c.MonthTZ); err == nil {
+			m.cal.setZone(zone)
+		}
+	}
+	for name, n := range m.lanes {
+		n.closed = !slices.ContainsFunc(c.Lanes, func(l LaneConfig) bool { return l.Lane.String() == name })
+	}
+	for _, l := range c.Lanes {
+		m.configure(newPlan(l, c.Classes))
+	}
+	return nil
+}
+
+func (m *Model) configure(p plan) {
+	t, days := m.now.UnixMilli(), m.cal.at(m.now).at
+	old := m.lanes[p.lane.String()]
+	n := &modelLane{plan: p, days: days, header: header{last: t, slot: t / 500, slot10: t / 5000},
+		permits: map[string]*modelPermit{}, leases: map[string]int64{}, tickets: map[string]*modelTicket{},
+		leaves: map[string]*modelLeaf{}, names: map[int64]string{}}
+	n.fresh()
+	if old != nil {
+		old.days = days
+		t = old.moveTo(t)
+		n.header, n.reason, n.detail = old.header, old.reason, old.detail
+		n.permits, n.leases, n.tickets, n.leaves, n.names, n.lastID = old.permits, old.leases, old.tickets, old.leaves, old.names, old.lastID
+		n.carry(old)
+	}
+	n.calendar(t)
+	n.reserves()
+	m.lanes[p.lane.String()] = n
+}
+
+func (n *modelLane) fresh() {
+	dims, classes := len(n.plan.dims), len(n.plan.classes)
+	n.squares = make([]float64, dims)
+	for range dims {
+		n.use, n.peaks = append(n.use, make([]int64, classes)), append(n.peaks, make([]int64, classes))
+	}
+	for i, c := range n.plan.classes {
+		n.classes = append(n.classes, &modelClass{Class: c, index: i, open: make([]int64, dims), last: make([]int64, dims)})
+	}
+}
+
+// carry takes the old lane's use over: by name, what no class takes to the lowest.
+func (n *modelLane) carry(old *modelLane) {
+	for d, p := range n.plan.dims {
+		from := slices.IndexFunc(old.plan.dims, func(o dim) bool { return o.unit == p.unit && o.window == p.window })
+		if from < 0 {
+			continue
+		}
+		n.squares[d] = old.squares[from]
+		for _, was := range old.classes {
+			c := n.owner(was.Name)
+			n.use[d][c.index] += old.use[from][was.index]
+			n.peaks[d][c.index] += old.peaks[from][was.index]
+			c.open[d] += was.open[from]
+			c.last[d] += was.last[from]
+			n.carrySlots(c, was, d, from)
+		}
+	}
+	for _, was := range old.classes {
+		if c := n.class(was.Name); c != nil {
+			c.line = was.line
+		}
+	}
+}
+
+func (n *modelLane) carrySlots(c, was *modelClass, d, from int) {
+	for win := range was.slots {
+		for i, v := range was.slots[win] {
+			if v == nil {
+				continue
+			}
+			if c.slots[win][i] == nil {
+				c.slots[win][i] = make([]int64, len(n.plan.dims))
+			}
+			c.slots[win][i][d] += v[from]
+		}
+	}
+}
+
+// Cool is Redis.Cool on the Model's clock.
+func (m *Model) Cool(_ context.Context, l Lane, d time.Duration, reason Reason, detail string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if d <= 0 {
+		return nil
+	}
+	n, t, err := m.enter(l)
+	if err != nil {
+		return err
+	}
+	if ends := t + int64((d+time.Millisecond-1)/time.Millisecond); ends > n.header.cool {
+		n.header.cool, n.reason, n.detail = ends, cmp.Or(reason, ReasonCooldown), oneLine(detail)
+	}
+	return nil
+}
+
+// Pause is Redis.Pause on the Model's clock.
+func (m *Model) Pause(_ context.Context, p Pause) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pauses[p.Class+"|"+p.Reason] = p
+	return nil
+}
+
+// Resume is Redis.Resume on the Model's clock.
+func (m *Model) Resume(_ context.Context, class, reason string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.pauses, class+"|"+reason)
+	return nil
+}
+
+// Pauses is Redis.Pauses on the Model's clock.
+func (m *Model) Pauses(context.Context) ([]Pause, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pausesLocked(), nil
+}
+
+func (m *Model) pausesLocked() []Pause {
+	var out []Pause
+	for _, p := range m.pauses {
+		out = append(out, p)
+	}
+	return holding(out, m.now)
+}
+
+// longest is the pause of a class that holds longest.
+func (m *Model) longest(class string, t int64) (best Pause, held bool) {
+	for _, p := range m.pausesLocked() {
+		if p.Class != class || (p.ends() >= 0 && p.ends() <= t) {
+			continue
+		}
+		if !held || p.ends() < 0 || (best.ends() >= 0 && p.ends() > best.ends()) {
+			best, held = p, true
+		}
+	}
+	return best, held
+}

@@ -1,0 +1,241 @@
+package limiter
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// lua/pull.lua, drop.lua and ticket.lua.
+
+// head gives the ticket that is next in a leaf; places that were given back are skipped.
+func (n *modelLane) head(f *modelLeaf) (string, *modelTicket) {
+	for f.waiting > 0 {
+		seq := f.first
+		var name string
+		if len(f.front) > 0 {
+			name, seq = f.front[0], -1
+		} else {
+			if f.first >= int64(len(f.order)) {
+				return "", nil
+			}
+			name = f.order[f.first]
+		}
+		if tk := n.tickets[name]; tk != nil && !tk.released && tk.leaf == f.id && tk.seq == seq {
+			return name, tk
+		}
+		f.advance()
+	}
+	return "", nil
+}
+
+// advance leaves the head's place behind.
+func (f *modelLeaf) advance() {
+	if len(f.front) > 0 {
+		f.front = f.front[1:]
+		return
+	}
+	f.order[f.first] = ""
+	f.first++
+}
+
+// nextLeaf is the one that waits with the smallest virtual start.
+func nextLeaf(l *modelLine, leaves []*modelLeaf) (best *modelLeaf, least int64) {
+	for _, f := range leaves {
+		if f.waiting == 0 {
+			continue
+		}
+		start := max(f.finish, l.virtual)
+		if best == nil || start < least || (start == least && f.id < best.id) {
+			best, least = f, start
+		}
+	}
+	return best, least
+}
+
+// release lets leaves' heads go until one does not fit: then the whole pass
+// stops, so that room gathers for it and large jobs do not starve.
+func (n *modelLane) release(c *modelClass, leaves []*modelLeaf, slots int, t int64) (out []Pulled) {
+	l := c.lineOf()
+	for slots > 0 {
+		f, start := nextLeaf(l, leaves)
+		if f == nil {
+			return out
+		}
+		name, tk := n.head(f)
+		if tk == nil {
+			if f.waiting > 0 {
+				l.count(f, -f.waiting)
+			}
+			continue
+		}
+		if n.fits(c, tk.amounts, l.releasedBy) != nil || n.smooth(c, tk.amounts, l.releasedBy) != nil {
+			return out
+		}
+		l.virtual, f.finish, f.last = start, start+n.cost(tk.amounts)/f.weight, t
+		c.unbook(f, tk.amounts)
+		l.released++
+		l.releasedBy.add(tk.amounts, 1)
+		tk.released = true
+		n.leases["t"+name] = t + releaseMS
+		f.advance()
+		slots--
+		out = append(out, Pulled{Ticket: name, Leaf: f.name})
+	}
+	return out
+}
+
+// lapsedReleases puts releases that nobody came for back to the front.
+func (m *Model) lapsedReleases(n *modelLane, t int64) {
+	for _, x := range n.due(t, 1000) {
+		if x[0] != 't' {
+			continue
+		}
+		ticket := x[1:]
+		tk := n.tickets[ticket]
+		if tk == nil || !tk.released {
+			delete(n.leases, x)
+			continue
+		}
+		if c, name := n.named(tk.leaf); c != nil {
+			n.forward(c, m.leaf(n, c, name, 0), ticket, tk.amounts)
+		} else {
+			delete(n.leases, x)
+		}
+	}
+}
+
+func (n *modelLane) leavesOf(class string) (out []*modelLeaf) {
+	for key, f := range n.leaves {
+		if owner, _, _ := strings.Cut(key, "|"); owner == class {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (m *Model) pass(n *modelLane, c *modelClass, slots int, t int64) (out []Pulled) {
+	l, leaves := c.lineOf(), n.leavesOf(c.Name)
+	for _, f := range leaves {
+		if f.rev == m.rev {
+			continue
+		}
+		w := m.weigh(f.name)
+		if f.waiting > 0 {
+			l.weights += w - f.weight
+		}
+		f.weight, f.rev = w, m.rev
+	}
+	if reason, _, _ := m.closed(n, c, t); reason == "" {
+		out = n.release(c, leaves, slots, t)
+	}
+	idle := l.waiting == 0 && l.released == 0
+	for _, f := range leaves {
+		if f.waiting == 0 && (idle || (f.finish <= l.virtual && t-f.last > releaseMS+1000)) {
+			delete(n.leaves, c.Name+"|"+f.name)
+			delete(n.names, f.id)
+		}
+	}
+	if idle {
+		c.line = nil
+	}
+	return out
+}
+
+// Pull is Redis.Pull on the Model's clock.
+func (m *Model) Pull(_ context.Context, l Lane, slots int) ([]Pulled, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, t, err := m.enter(l)
+	if err != nil {
+		return nil, err
+	}
+	if slots <= 0 || t-n.header.pulled < 500 {
+		return nil, nil
+	}
+	n.header.pulled = t
+	m.lapsedReleases(n, t)
+	var out []Pulled
+	for _, c := range n.classes {
+		if c.line != nil {
+			out = append(out, m.pass(n, c, slots-len(out), t)...)
+		}
+	}
+	return out, nil
+}
+
+// Drop is Redis.Drop on the Model's clock.
+func (m *Model) Drop(_ context.Context, l Lane, tickets ...string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, _, err := m.enter(l)
+	if err != nil {
+		return err
+	}
+	for _, t := range tickets {
+		if tk := n.tickets[t]; tk != nil {
+			m.drop(n, t, tk)
+		}
+	}
+	return nil
+}
+
+// DropLeaf is Redis.DropLeaf on the Model's clock.
+func (m *Model) DropLeaf(_ context.Context, l Lane, leaf string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, _, err := m.enter(l)
+	if err != nil {
+		return err
+	}
+	for ticket, tk := range n.tickets {
+		c, name := n.named(tk.leaf)
+		if c != nil && anyPriority(name) == anyPriority(leaf) {
+			m.drop(n, ticket, tk)
+		}
+	}
+	for _, f := range n.leaves {
+		if anyPriority(f.name) == anyPriority(leaf) {
+			f.front = nil
+			f.order = slices.Grow(f.order, 32)[:(len(f.order)+31)/32*32]
+			f.first = int64(len(f.order))
+		}
+	}
+	return nil
+}
+
+// Ticket is Redis.Ticket on the Model's clock.
+func (m *Model) Ticket(_ context.Context, l Lane, ticket string) (TicketState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, t, err := m.enter(l)
+	if err != nil {
+		return TicketState{}, err
+	}
+	tk := n.tickets[ticket]
+	if tk == nil {
+		return TicketState{}, ErrNoTicket
+	}
+	c, name := n.named(tk.leaf)
+	if c == nil || c.line == nil {
+		return TicketState{}, ErrNoTicket
+	}
+	f := m.leaf(n, c, name, 0)
+	s := TicketState{Ticket: ticket, Class: c.Name, Leaf: name, Amounts: tk.amounts, Released: tk.released, Waiting: f.waiting, At: time.UnixMilli(t)}
+	if tk.released {
+		s.Until = time.UnixMilli(n.leases["t"+ticket])
+		return s, nil
+	}
+	s.Position = f.position(tk.seq)
+	s.ETA = time.Duration(n.eta(c, f, s.Position)) * time.Millisecond
+	no := n.fits(c, tk.amounts, c.line.releasedBy)
+	if no == nil {
+		no = n.smooth(c, tk.amounts, c.line.releasedBy)
+	}
+	if no != nil {
+		p := n.plan.dims[no.dim]
+		s.Limiter = Limit{Unit: p.unit, Window: p.window}.Name()
+	}
+	return s, nil
+}

@@ -1,0 +1,117 @@
+package limiter
+
+import (
+	"context"
+)
+
+// lua/state.lua and restore.lua.
+
+// State is Redis.State on the Model's clock.
+func (m *Model) State(_ context.Context, l Lane) (LaneState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, t, err := m.enter(l)
+	if err != nil {
+		return LaneState{}, err
+	}
+	return n.view(t).state(m.pausesLocked()), nil
+}
+
+func (n *modelLane) view(t int64) laneView {
+	v := laneView{now: t, plan: n.plan, header: n.header, margins: n.squares, use: n.use,
+		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail}
+	for d := range n.plan.dims {
+		v.free = append(v.free, n.oldest(d))
+		last := make([]int64, len(n.classes))
+		for i, c := range n.classes {
+			last[i] = c.last[d]
+		}
+		v.last = append(v.last, last)
+	}
+	for _, c := range n.classes {
+		v.reserve = append(v.reserve, c.reserve)
+		if c.line != nil {
+			v.booked.add(c.line.booked, 1)
+			v.out.add(c.line.releasedBy, 1)
+		}
+		for _, f := range n.leavesOf(c.Name) {
+			v.leaves = append(v.leaves, LeafState{Class: c.Name, Leaf: f.name, Weight: f.weight, Waiting: f.waiting, Booked: f.booked})
+		}
+	}
+	return v
+}
+
+// oldest gives the moment at which the oldest slot of dim d leaves; 0 for none.
+func (n *modelLane) oldest(d int) int64 {
+	win, now := n.plan.dims[d].window, n.header.slot
+	switch win {
+	case Day:
+		return n.header.dayEnd
+	case Month:
+		return n.header.monthEnd
+	case Held:
+		return 0
+	case TenMinutes:
+		now = n.header.slot10
+	}
+	var used int64
+	for _, u := range n.use[d] {
+		used += u
+	}
+	if used == 0 {
+		return 0
+	}
+	for m := now - span + 1; m < now; m++ {
+		for _, c := range n.classes {
+			if slot := c.slots[win][m%ring]; slot != nil && slot[d] > 0 {
+				return (m + span) * win.width()
+			}
+		}
+	}
+	return (now + span) * win.width()
+}
+
+// Counters is Redis.Counters on the Model's clock.
+func (m *Model) Counters(context.Context) (Snapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Snapshot{Scope: m.scope, At: m.now}
+	for _, l := range m.config.Lanes {
+		n, t, err := m.enter(l.Lane)
+		if err != nil {
+			return s, err
+		}
+		s.Counters = append(s.Counters, n.view(t).counters()...)
+	}
+	return s, nil
+}
+
+// Restore is Redis.Restore on the Model's clock.
+func (m *Model) Restore(_ context.Context, s Snapshot) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range s.Counters {
+		n, _, err := m.enter(x.Lane)
+		if err == ErrUnknownLane {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		n.restore(x)
+	}
+	return nil
+}
+
+func (n *modelLane) restore(x Counter) {
+	start := n.header.day
+	if x.Window == Month {
+		start = n.header.month
+	}
+	c := n.class(x.Class)
+	for d, p := range n.plan.dims {
+		if c != nil && p.unit == x.Unit && p.window == x.Window && start == x.Start.UnixMilli() {
+			n.use[d][c.index] = max(n.use[d][c.index], x.Used)
+		}
+	}
+}
