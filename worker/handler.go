@@ -18,7 +18,8 @@ type job struct {
 	row     string // the id the user knows
 	begun   jobs.Begun
 	run     *run
-	attempt int // from 1
+	attempt int  // from 1
+	slot    bool // a call slot is held
 	prompt  string
 	system  string
 	key     string
@@ -47,7 +48,25 @@ func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	if done, err := l.w.fromSpool(ctx, task); done || err != nil {
 		return err
 	}
-	return l.begin(ctx, &job{task: task, attempt: failures + 1})
+	return l.whenFree(ctx, &job{task: task, attempt: failures + 1})
+}
+
+// whenFree waits for a call slot before the ledger is told that the row runs:
+// until then it may still be cancelled.
+func (l *lane) whenFree(ctx context.Context, j *job) error {
+	j.slot = l.slots.take(l.w.stopping, false, l.w.cfg.Now)
+	defer l.giveSlot(j)
+	if !j.slot && l.w.stopping.Err() != nil {
+		return waitFor("handed back by a worker that stops; waits", time.Millisecond, l.w.cfg.Now())
+	}
+	return l.begin(ctx, j)
+}
+
+func (l *lane) giveSlot(j *job) {
+	if j.slot {
+		j.slot = false
+		l.slots.give()
+	}
 }
 
 // begin asks the ledger whether there is anything to do.
@@ -64,7 +83,9 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 	} else if err != nil {
 		return l.away("the run's record", err)
 	}
-	return l.settle(ctx, j, l.look(ctx, j))
+	out := l.look(ctx, j)
+	l.giveSlot(j)
+	return l.settle(ctx, j, out)
 }
 
 // away puts a task back because Redis did not answer: nobody's fault, and the
@@ -97,17 +118,15 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 }
 
 // callInSlot makes the call when a slot is free. Without one the row gets a
-// place in the limiter's line, or goes back if this worker is to stop.
+// place in the limiter's line, unless a pull let it go: then it has its quota
+// already and waits for a slot a little longer.
 func (l *lane) callInSlot(ctx context.Context, j *job) outcome {
 	ctx, landed := l.w.aborts.watch(ctx, j.task.Run)
 	defer landed()
-	slot := l.slots.take(l.w.stopping, j.begun.From == jobs.Waiting, l.w.cfg.Now)
-	if slot {
-		defer l.slots.give()
-	} else if l.w.stopping.Err() != nil {
-		return outcome{wait: time.Millisecond, why: "handed back by a worker that stops; waits"}
+	if !j.slot && j.begun.From == jobs.Waiting {
+		j.slot = l.slots.take(l.w.stopping, true, l.w.cfg.Now)
 	}
-	return l.call(ctx, j, !slot)
+	return l.call(ctx, j, !j.slot)
 }
 
 // attempts is how often the row may be tried.

@@ -2,10 +2,12 @@ package worker
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -61,6 +63,20 @@ func PatientClient(rawURL string, concurrency int) (redis.UniversalClient, error
 	}
 	c.AddHook(newSpinGuard())
 	return c, nil
+}
+
+// LogRedis gives the client library's own lines, which go to standard error
+// otherwise, to log at level debug: it writes one for each failed dial, and an
+// outage is reported by those who meet it. It holds for the whole process.
+func LogRedis(log *slog.Logger) { redis.SetLogger(redisLogger{log}) }
+
+type redisLogger struct{ log *slog.Logger }
+
+// Printf implements go-redis's logging interface.
+func (r redisLogger) Printf(_ context.Context, format string, args ...any) {
+	if r.log.Enabled(context.Background(), slog.LevelDebug) {
+		r.log.Debug("go-redis: " + fmt.Sprintf(format, args...))
+	}
 }
 
 // redisURL is a parsed address. net/url cannot read it: since Go 1.26 it refuses

@@ -11,6 +11,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -117,7 +118,9 @@ func identity(now time.Time) WorkerInfo {
 	if err != nil {
 		host = "unknown"
 	}
-	id := fmt.Sprintf("%s:%d:%x", host, os.Getpid(), now.UnixNano()&0xffffff)
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	id := fmt.Sprintf("%s:%d:%x", host, os.Getpid(), b)
 	return WorkerInfo{ID: id, Host: host, PID: os.Getpid(), Started: now.UTC()}
 }
 
