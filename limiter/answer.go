@@ -3,6 +3,7 @@ package limiter
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -77,16 +78,13 @@ func unknownLane(q Request, now int64) *Denied {
 // stored reads a permit as the permits hash keeps it: "class|[granted, expires,
 // epoch, lapsed, 8 x amount]".
 func stored(q Request, text string) (*Permit, error) {
-	i := len(q.Class)
-	if len(text) <= i || text[:i] != q.Class || text[i] != '|' {
-		return nil, fmt.Errorf("limiter: permit %s is held by another class", q.ID)
-	}
+	class, rest, _ := strings.Cut(text, "|")
 	var n []int64
-	if err := json.Unmarshal([]byte(text[i+1:]), &n); err != nil || len(n) != 4+NumUnits {
+	if err := json.Unmarshal([]byte(rest), &n); err != nil || len(n) != 4+NumUnits {
 		return nil, fmt.Errorf("limiter: permit %s is stored as %q", q.ID, text)
 	}
 	p := newPermit(q, n[0], n[1])
-	p.Amounts = Amounts(n[4:])
+	p.Class, p.Amounts = class, Amounts(n[4:])
 	return p, nil
 }
 

@@ -122,7 +122,7 @@ func (m *Model) grant(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 
 func (p *modelPermit) permit(q Request) *Permit {
 	out := newPermit(q, p.granted, p.expires)
-	out.Amounts = p.amounts
+	out.Class, out.Amounts = p.class, p.amounts
 	return out
 }
 

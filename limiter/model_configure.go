@@ -3,6 +3,7 @@ package limiter
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 )
@@ -128,6 +129,7 @@ func (m *Model) Pause(_ context.Context, p Pause) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pauses[p.Class+"|"+p.Reason] = p
+	m.tidy(p.Class)
 	return nil
 }
 
@@ -136,7 +138,15 @@ func (m *Model) Resume(_ context.Context, class, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.pauses, class+"|"+reason)
+	m.tidy(class)
 	return nil
+}
+
+// tidy forgets a class's pauses that have ended.
+func (m *Model) tidy(class string) {
+	maps.DeleteFunc(m.pauses, func(_ string, p Pause) bool {
+		return p.Class == class && p.ends() >= 0 && p.ends() <= m.now.UnixMilli()
+	})
 }
 
 // Pauses is Redis.Pauses on the Model's clock.
@@ -147,7 +157,7 @@ func (m *Model) Pauses(context.Context) ([]Pause, error) {
 }
 
 func (m *Model) pausesLocked() []Pause {
-	var out []Pause
+	out := []Pause{}
 	for _, p := range m.pauses {
 		out = append(out, p)
 	}
@@ -160,7 +170,7 @@ func (m *Model) longest(class string, t int64) (best Pause, held bool) {
 		if p.Class != class || (p.ends() >= 0 && p.ends() <= t) {
 			continue
 		}
-		if !held || p.ends() < 0 || (best.ends() >= 0 && p.ends() > best.ends()) {
+		if !held || (best.ends() >= 0 && (p.ends() < 0 || p.ends() > best.ends())) {
 			best, held = p, true
 		}
 	}

@@ -83,7 +83,7 @@ func (r *Redis) Pauses(ctx context.Context) ([]Pause, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Pause
+	out := []Pause{}
 	for field, v := range all {
 		if _, _, ok := pauseField(field); !ok {
 			continue

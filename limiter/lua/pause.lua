@@ -17,7 +17,7 @@ if ARGV[6] == '' then
 else
   redis.call('HSET', KEYS[1], prefix .. ARGV[3], ARGV[4] .. '|' .. ARGV[5] .. '\n' .. ARGV[6])
 end
-local held, last, said = 0, nil, nil
+local held, last, said, by = 0, nil, nil, nil
 local all = redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do
   if string.sub(all[i], 1, #prefix) == prefix then
@@ -27,7 +27,9 @@ for i = 1, #all, 2 do
       redis.call('HDEL', KEYS[1], all[i])
     else
       held = held + 1
-      if not last or ends < 0 or (last >= 0 and ends > last) then last, said = ends, detail end
+      local far, most = ends < 0 and math.huge or ends, last and (last < 0 and math.huge or last)
+      -- of equals the first reason, so that the answer does not depend on the hash's order
+      if not last or far > most or (far == most and all[i] < by) then last, said, by = ends, detail, all[i] end
     end
   end
 end

@@ -1,0 +1,273 @@
+package limiter
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// history drives gates through the same random steps.
+type history struct {
+	rng     *rand.Rand
+	gates   []*bench
+	open    []string // permits that may still be settled
+	tickets []string
+	n       int
+}
+
+// step gives what one gate answers, as text that can be compared.
+type step func(b *bench) string
+
+// TestHistories compares the scripts with the Model after every step of random
+// histories: grants, refusals with reason and time, pulls, states.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	seeds, steps := 12, 400
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			compareHistory(t, uint64(seed), steps, "model", "real")
+		})
+	}
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		compareHistory(t, 99, 250, "model", "embedded")
+	})
+}
+
+// FuzzHistories looks for seeds on which the two differ; found ones are kept in
+// testdata/fuzz.
+func FuzzHistories(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { compareHistory(t, seed, 200, "model", "real") })
+}
+
+func compareHistory(t *testing.T, seed uint64, steps int, kinds ...string) {
+	h := &history{rng: rand.New(rand.NewPCG(seed, 7))}
+	scope := testScope()
+	for _, k := range kinds {
+		h.gates = append(h.gates, newBenchIn(t, k, scope))
+	}
+	h.both(t, seed, -1, h.configure())
+	for i := range steps {
+		h.advance()
+		h.both(t, seed, i, h.next())
+		h.both(t, seed, i, showState)
+	}
+}
+
+func newBenchIn(t *testing.T, kind string, scope Scope) *bench {
+	b := newBench(t, kind)
+	if kind == "model" {
+		b.gate = NewModel(scope, b.now)
+	} else {
+		b.gate.(*Redis).scope, b.gate.(*Redis).keys = scope, newKeys(scope)
+	}
+	b.scope, b.lane.Project = scope, scope.Project
+	return b
+}
+
+func (h *history) both(t *testing.T, seed uint64, i int, s step) {
+	t.Helper()
+	want := s(h.gates[0])
+	for _, g := range h.gates[1:] {
+		if got := s(g); got != want {
+			at := 0
+			for at < min(len(got), len(want)) && got[at] == want[at] {
+				at++
+			}
+			from := max(0, at-300)
+			t.Fatalf("seed %d step %d, byte %d:\n got …%s\nwant …%s", seed, i, at, got[from:min(len(got), at+300)], want[from:min(len(want), at+300)])
+		}
+	}
+}
+
+func (h *history) advance() {
+	d := time.Duration(h.rng.IntN(400)) * time.Millisecond
+	switch h.rng.IntN(60) {
+	case 0:
+		d = time.Duration(h.rng.IntN(90)) * time.Second
+	case 1:
+		d = time.Duration(h.rng.IntN(30)) * time.Hour
+	case 2:
+		d = -time.Duration(h.rng.IntN(3000)) * time.Millisecond
+	case 3:
+		d = -time.Duration(h.rng.IntN(4000)) * time.Second
+	case 4, 5, 6, 7, 8:
+		d = time.Duration(h.rng.IntN(8)) * time.Second
+	}
+	for _, g := range h.gates {
+		g.wait(d)
+	}
+}
+
+func (h *history) next() step {
+	switch x := h.rng.IntN(100); {
+	case x < 45:
+		return h.acquire()
+	case x < 65:
+		return h.settle()
+	case x < 69:
+		return h.extend()
+	case x < 84:
+		slots := h.rng.IntN(8)
+		return func(b *bench) string { ps, err := b.Pull(b.Context(), b.lane, slots); return h.pulled(ps, err) }
+	case x < 87:
+		return h.drop()
+	case x < 90:
+		return h.ticket()
+	case x < 93:
+		return h.pause()
+	case x < 95:
+		d := time.Duration(h.rng.IntN(20000)) * time.Millisecond
+		return func(b *bench) string { return errText(b.Cool(b.Context(), b.lane, d, ReasonCooldown, "asked  for")) }
+	case x < 98:
+		return h.configure()
+	}
+	return h.snapshot()
+}
+
+func (h *history) pulled(ps []Pulled, err error) string {
+	for _, p := range ps {
+		h.tickets = append(h.tickets, p.Ticket)
+	}
+	return fmt.Sprint(ps, err)
+}
+
+func (h *history) amounts() Amounts {
+	a := Amounts{1, 1 + h.rng.Int64N(400)}
+	if h.rng.IntN(10) == 0 {
+		a[InputTokens] *= 30
+	}
+	if h.rng.IntN(2) == 0 {
+		a[OutputTokens], a[MicroUSD] = h.rng.Int64N(300), h.rng.Int64N(5000)
+	}
+	a[Streams] = h.rng.Int64N(2)
+	return a
+}
+
+func (h *history) acquire() step {
+	h.n++
+	q := Request{ID: fmt.Sprint("p", h.n), Class: []string{"interactive", "agent", "bulk", "low"}[h.rng.IntN(4)], Amounts: h.amounts()}
+	if h.rng.IntN(12) == 0 && len(h.open) > 0 {
+		q.ID = h.open[h.rng.IntN(len(h.open))]
+	}
+	q.Lease = time.Duration(1+h.rng.IntN(100)) * time.Second
+	q.Full = h.rng.IntN(15) == 0
+	q.Path = Path{Tenant: []string{"", "acme", "b"}[h.rng.IntN(3)], Run: []string{"r1", "r2"}[h.rng.IntN(2)], Priority: []Priority{High, Normal, Low}[h.rng.IntN(3)]}
+	if h.rng.IntN(8) > 0 {
+		q.Ticket = fmt.Sprint("t", h.n)
+		if h.rng.IntN(2) == 0 && len(h.tickets) > 0 {
+			i := len(h.tickets) - 1 - h.rng.IntN(min(12, len(h.tickets)))
+			q.Ticket = h.tickets[i]
+		} else {
+			h.tickets = append(h.tickets, q.Ticket)
+		}
+	}
+	return func(b *bench) string {
+		q.Lane = b.lane
+		p, err := b.Acquire(b.Context(), q)
+		if err == nil {
+			h.open = append(h.open, q.ID)
+		}
+		return jsonOf(p) + outcome(err)
+	}
+}
+
+func outcome(err error) string {
+	var d *Denied
+	if errors.As(err, &d) {
+		return jsonOf(d)
+	}
+	return errText(err)
+}
+
+func errText(err error) string { return fmt.Sprint(err) }
+
+func (h *history) pick(from []string) string {
+	if len(from) == 0 {
+		return "none"
+	}
+	return from[h.rng.IntN(len(from))]
+}
+
+func (h *history) settle() step {
+	s := Settlement{ID: h.pick(h.open), Outcome: Settled, Used: h.amounts(), Partial: h.rng.IntN(6) == 0}
+	if h.rng.IntN(6) == 0 {
+		s.Outcome = Released
+	}
+	return func(b *bench) string { s.Lane = b.lane; return errText(b.Settle(b.Context(), s)) }
+}
+
+func (h *history) extend() step {
+	id, lease := h.pick(h.open), time.Duration(h.rng.IntN(60))*time.Second
+	return func(b *bench) string { return errText(b.Extend(b.Context(), b.lane, id, lease)) }
+}
+
+func (h *history) drop() step {
+	one, leaf := h.pick(h.tickets), Path{Tenant: "acme", Run: "r1", Priority: Low}.Leaf()
+	if h.rng.IntN(3) == 0 {
+		return func(b *bench) string { return errText(b.DropLeaf(b.Context(), b.lane, leaf)) }
+	}
+	return func(b *bench) string { return errText(b.Drop(b.Context(), b.lane, one, "unknown")) }
+}
+
+func (h *history) ticket() step {
+	one := h.pick(h.tickets)
+	return func(b *bench) string { s, err := b.Ticket(b.Context(), b.lane, one); return jsonOf(s) + errText(err) }
+}
+
+func (h *history) pause() step {
+	p := Pause{Class: []string{"bulk", "low"}[h.rng.IntN(2)], Reason: []string{"health", "operator"}[h.rng.IntN(2)], Owner: "test"}
+	if h.rng.IntN(2) == 0 {
+		return func(b *bench) string { return errText(b.Resume(b.Context(), p.Class, p.Reason)) }
+	}
+	if h.rng.IntN(3) > 0 {
+		p.Until = h.gates[0].now.Add(time.Duration(h.rng.IntN(20)) * time.Second)
+	}
+	return func(b *bench) string { return errText(b.Pause(b.Context(), p)) }
+}
+
+func (h *history) configure() step {
+	l := LaneConfig{
+		Limits:     Limits{RPM: 30 + h.rng.Int64N(60), InputTPM: 9000 + h.rng.Int64N(9000), RPD: 800, Concurrency: 5 + h.rng.Int64N(20)},
+		OutsidePPM: h.rng.Int64N(3) * 50_000, Lend: []string{"auto", "now", "never"}[h.rng.IntN(3)],
+	}
+	if h.rng.IntN(2) == 0 {
+		l.Limits.OutputTPM, l.Limits.USDPer10m, l.Limits.USDPerMonth = 8000, 200_000, 900_000
+	}
+	if h.rng.IntN(3) == 0 {
+		l.Limits.RPM = 0
+	}
+	cs := []Class{
+		{Name: "interactive", GuaranteePPM: 300_000, FloorPPM: 10_000},
+		{Name: "agent", GuaranteePPM: 100_000, Smooth: h.rng.IntN(2) == 0, Tickets: true},
+		{Name: "bulk", Smooth: true, Tickets: true},
+		{Name: "low", Smooth: true, Tickets: true, TricklePPM: 50_000},
+	}
+	weights := map[string]int64{"tenant/acme": 1 + h.rng.Int64N(5), "run/r2": 1 + h.rng.Int64N(3)}
+	return func(b *bench) string {
+		l.Lane = b.lane
+		return errText(b.Configure(b.Context(), Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights}))
+	}
+}
+
+func (h *history) snapshot() step {
+	return func(b *bench) string {
+		s, err := b.Counters(b.Context())
+		for i := range s.Counters {
+			s.Counters[i].Used += 3
+		}
+		return jsonOf(s.Counters) + errText(err) + errText(b.Restore(b.Context(), s))
+	}
+}
+
+func showState(b *bench) string {
+	s, err := b.State(b.Context(), b.lane)
+	return jsonOf(s) + errText(err)
+}
