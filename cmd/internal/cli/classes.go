@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"time"
+
+	"nightshift/limiter"
+)
+
+// defaultClasses is the table of classes, from the highest down: a class may
+// use what those above it do not need.
+var defaultClasses = []limiter.Class{
+	{Name: "interactive", GuaranteePPM: 300_000, FloorPPM: 100_000, MaxWait: 300 * time.Millisecond},
+	{Name: "agent", MaxWait: 5 * time.Second, Smooth: true},
+	{Name: "notify", MaxWait: 3 * time.Minute, Smooth: true},
+	{Name: "bulk", Pausable: true, Smooth: true, Tickets: true},
+	{Name: "evaluation", Pausable: true, Smooth: true, Tickets: true},
+	{Name: "background", Pausable: true, Smooth: true, Tickets: true},
+}
+
+func classNames() []string {
+	var out []string
+	for _, c := range defaultClasses {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// classTable is the default table with the configuration's changes.
+func (c *Config) classTable() []limiter.Class {
+	out := make([]limiter.Class, len(defaultClasses))
+	for i, class := range defaultClasses {
+		change := c.Classes[class.Name]
+		setShare(&class.GuaranteePPM, change.Guarantee)
+		setShare(&class.FloorPPM, change.Floor)
+		setShare(&class.TricklePPM, change.Trickle)
+		if change.MaxWait != nil {
+			class.MaxWait = *change.MaxWait
+		}
+		if change.Pausable != nil {
+			class.Pausable = *change.Pausable
+		}
+		class.Fallback = change.Fallback
+		out[i] = class
+	}
+	return out
+}
+
+func setShare(at *int64, v *float64) {
+	if v != nil {
+		*at = int64(*v * ppm)
+	}
+}

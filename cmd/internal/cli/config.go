@@ -1,0 +1,155 @@
+package cli
+
+import "time"
+
+// Config is the complete shape of nightshift.yaml. Every key may also be set by
+// an environment variable, NIGHTSHIFT_ and the path in capitals with '_'
+// (NIGHTSHIFT_WORKER_CONCURRENCY); a command's flag wins over both. Sections
+// marked reserved are checked like the rest and not acted on yet; `config
+// check` says so where they are used.
+type Config struct {
+	Redis    string `yaml:"redis"`     // "embedded" or a URL: redis://, rediss://, redis-sentinel://, redis-cluster://
+	StateDir string `yaml:"state_dir"` // lock, state file, call records and spool; default the user's state directory
+
+	Gemini  GeminiConfig           `yaml:"gemini"`
+	Models  map[string]ModelConfig `yaml:"models"`
+	Classes map[string]ClassConfig `yaml:"classes"` // changes to the default table
+	Limits  map[string]LimitConfig `yaml:"limits"`  // of nodes: "tenant/acme", "team/acme/search", "feature/chat"
+	Weights map[string]int64       `yaml:"weights"` // of leaves: "priority/high", "tenant/acme"
+
+	Run     RunConfig     `yaml:"run"`
+	Worker  WorkerConfig  `yaml:"worker"`
+	Records RecordsConfig `yaml:"records"`
+
+	Spend     SpendConfig               `yaml:"spend"`     // reserved
+	Health    HealthConfig              `yaml:"health"`    // reserved
+	Windows   map[string]string         `yaml:"windows"`   // reserved: class → "22:00-07:00@100%, else @10%"
+	Schedules map[string]ScheduleConfig `yaml:"schedules"` // reserved
+	Gateway   ListenConfig              `yaml:"gateway"`   // reserved
+	Dashboard ListenConfig              `yaml:"dashboard"` // reserved
+	Metrics   ListenConfig              `yaml:"metrics"`   // reserved
+	Alerts    AlertsConfig              `yaml:"alerts"`    // reserved
+	TimeZone  string                    `yaml:"time_zone"` // of months; days are always Pacific. Default America/Los_Angeles
+}
+
+// GeminiConfig says how the provider is reached. The key itself never stands
+// in the file: it comes from the environment or from a file of its own.
+type GeminiConfig struct {
+	Project    string `yaml:"project"`      // our name of the provider's project; limits are counted for it
+	Region     string `yaml:"region"`       // default global
+	API        string `yaml:"api"`          // "live" or "simulated"
+	BaseURL    string `yaml:"base_url"`     // default the public endpoint
+	APIKeyEnv  string `yaml:"api_key_env"`  // name of the variable that holds the key; default GEMINI_API_KEY
+	APIKeyFile string `yaml:"api_key_file"` // or a file that holds it
+}
+
+// ModelConfig gives a model's limits as AI Studio shows them for the project;
+// Google publishes no numbers, so there is no default.
+type ModelConfig struct {
+	LimitConfig   `yaml:",inline"`
+	Aliases       []string `yaml:"aliases"`        // other names that count in the same bucket
+	ContextTokens int64    `yaml:"context_tokens"` // longest input; a longer row is refused before it costs anything. Default 1048576
+	Outside       *float64 `yaml:"outside"`        // share left for calls that bypass the gate; default 0.05
+	Lend          string   `yaml:"lend"`           // auto, now or never; default auto
+}
+
+// LimitConfig is a set of limits by shorthand; absent means none.
+type LimitConfig struct {
+	RPM         int64   `yaml:"rpm"`
+	InputTPM    int64   `yaml:"input_tpm"`
+	OutputTPM   int64   `yaml:"output_tpm"`
+	TotalTPM    int64   `yaml:"total_tpm"`
+	IPM         int64   `yaml:"ipm"`
+	RPD         int64   `yaml:"rpd"`
+	TPD         int64   `yaml:"tpd"`
+	Concurrency int64   `yaml:"concurrency"`
+	Streams     int64   `yaml:"streams"`
+	USDPer10m   float64 `yaml:"usd_per_10m"`
+	USDPerDay   float64 `yaml:"usd_per_day"`
+	USDPerMonth float64 `yaml:"usd_per_month"`
+}
+
+// ClassConfig changes a class of the default table; absent keys keep its value.
+type ClassConfig struct {
+	Guarantee *float64       `yaml:"guarantee"` // share it may always claim while it has traffic
+	Floor     *float64       `yaml:"floor"`     // share that is free for it at any moment
+	Trickle   *float64       `yaml:"trickle"`   // share it may always use, so that it never starves
+	MaxWait   *time.Duration `yaml:"max_wait"`
+	Pausable  *bool          `yaml:"pausable"`
+	Fallback  string         `yaml:"fallback"` // reserved
+}
+
+// RunConfig has the defaults of run, plan and enqueue.
+type RunConfig struct {
+	Model    string `yaml:"model"`
+	Feature  string `yaml:"feature"`
+	Tenant   string `yaml:"tenant"` // tenant, tenant/team or organization/tenant/team
+	Priority string `yaml:"priority"`
+	IDColumn string `yaml:"id_column"`
+	Encoding string `yaml:"encoding"`
+}
+
+// WorkerConfig is what a worker process does at once.
+type WorkerConfig struct {
+	Concurrency int           `yaml:"concurrency"`  // calls in flight for each lane and process; default 32
+	Attempts    int           `yaml:"attempts"`     // real failures before a row fails; default 5
+	CallTimeout time.Duration `yaml:"call_timeout"` // of one call; default 2m
+}
+
+// RecordsConfig is where call records go.
+type RecordsConfig struct {
+	Dir  string        `yaml:"dir"`  // default records/ in the state directory
+	Keep time.Duration `yaml:"keep"` // default 48h
+}
+
+// SpendConfig is reserved for money limits beyond those of a model or node.
+type SpendConfig struct {
+	SoftRatio float64 `yaml:"soft_ratio"`
+	Prices    string  `yaml:"prices"`
+}
+
+// HealthConfig is reserved for the health monitor.
+type HealthConfig struct {
+	P95          time.Duration `yaml:"p95"`
+	RefusedRatio float64       `yaml:"refused_ratio"`
+	Samples      int           `yaml:"samples"`
+	Bad          int           `yaml:"bad"`
+	Good         int           `yaml:"good"`
+}
+
+// ScheduleConfig is reserved for periodic runs.
+type ScheduleConfig struct {
+	Cron  string `yaml:"cron"`
+	Zone  string `yaml:"zone"`
+	Input string `yaml:"input"`
+}
+
+// ListenConfig is reserved for the addresses of the other processes.
+type ListenConfig struct {
+	Listen string `yaml:"listen"`
+}
+
+// AlertsConfig is reserved for alert targets.
+type AlertsConfig struct {
+	Webhook string `yaml:"webhook"`
+}
+
+// defaults are the values of keys that no file, variable or flag sets.
+func defaults() map[string]any {
+	return map[string]any{
+		"redis":               "embedded",
+		"gemini.project":      "default",
+		"gemini.region":       "global",
+		"gemini.api":          "live",
+		"gemini.base_url":     "https://generativelanguage.googleapis.com",
+		"gemini.api_key_env":  "GEMINI_API_KEY",
+		"run.priority":        "normal",
+		"run.feature":         "bulk",
+		"run.id_column":       "id",
+		"worker.concurrency":  32,
+		"worker.attempts":     5,
+		"worker.call_timeout": "2m",
+		"records.keep":        "48h",
+		"time_zone":           "America/Los_Angeles",
+	}
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"nightshift/limiter"
+)
+
+const (
+	defaultOutside       = 0.05
+	defaultContextTokens = 1 << 20 // 1,048,576 input tokens: the usual Gemini context window
+	ppm                  = 1_000_000
+)
+
+// namePattern keeps names usable as parts of keys, queues and paths.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// check refuses what no part could work with, naming the key.
+func (l *loaded) check() error {
+	c := &l.Config
+	checks := []error{
+		oneOf("gemini.api", c.Gemini.API, "live", "simulated"),
+		nameOK("gemini.project", c.Gemini.Project),
+		nameOK("gemini.region", c.Gemini.Region),
+		oneOf("run.priority", c.Run.Priority, "high", "normal", "low"),
+		atLeast("worker.concurrency", int64(c.Worker.Concurrency), 1),
+		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
+		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
+		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
+		zoneOK("time_zone", c.TimeZone),
+		c.checkModels(), c.checkClasses(), c.checkNodes(),
+	}
+	for _, err := range checks {
+		if err != nil {
+			return l.located(err)
+		}
+	}
+	return nil
+}
+
+// located adds where the faulty value came from.
+func (l *loaded) located(err error) error {
+	key, _, _ := strings.Cut(err.Error(), ":")
+	key, _, _ = strings.Cut(key, " (")
+	if src := l.Sources[key]; src != "" && src != "default" {
+		return configErrorf("%s: %v", src, err)
+	}
+	if l.File != "" {
+		return configErrorf("%s: %v", l.File, err)
+	}
+	return configErrorf("configuration: %v", err)
+}
+
+func (c *Config) checkModels() error {
+	owner := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		m, key := c.Models[name], "models."+name
+		if m.Outside != nil {
+			if err := share(key+".outside", m.Outside); err != nil {
+				return err
+			}
+		}
+		if err := oneOf(key+".lend", m.Lend, "", "auto", "now", "never"); err != nil {
+			return err
+		}
+		if err := nameOK(key, name); err != nil {
+			return err
+		}
+		for _, alias := range append([]string{name}, m.Aliases...) {
+			if o, taken := owner[strings.ToLower(alias)]; taken {
+				return fmt.Errorf("%s.aliases: %q already stands for %s", key, alias, o)
+			}
+			owner[strings.ToLower(alias)] = name
+		}
+		if m.ContextTokens < 0 {
+			return fmt.Errorf("%s.context_tokens: %d is negative", key, m.ContextTokens)
+		}
+		if err := m.LimitConfig.check(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkClasses() error {
+	var sum float64
+	for _, name := range slices.Sorted(maps.Keys(c.Classes)) {
+		cc, key := c.Classes[name], "classes."+name
+		if !slices.ContainsFunc(defaultClasses, func(d limiter.Class) bool { return d.Name == name }) {
+			return fmt.Errorf("%s: unknown class; known are %s", key, strings.Join(classNames(), ", "))
+		}
+		for k, v := range map[string]*float64{"guarantee": cc.Guarantee, "floor": cc.Floor, "trickle": cc.Trickle} {
+			if err := share(key+"."+k, v); err != nil {
+				return err
+			}
+		}
+		if cc.Guarantee != nil {
+			sum += *cc.Guarantee
+		}
+		if cc.MaxWait != nil && *cc.MaxWait < 0 {
+			return fmt.Errorf("%s.max_wait: %s is negative", key, *cc.MaxWait)
+		}
+	}
+	if sum > 1 {
+		return fmt.Errorf("classes: the guarantees add up to %.2f; they share one limit, so at most 1", sum)
+	}
+	return nil
+}
+
+var nodePattern = regexp.MustCompile(`^(organization|tenant|team|key|feature|run)/[A-Za-z0-9._/-]+$`)
+
+func (c *Config) checkNodes() error {
+	for _, node := range slices.Sorted(maps.Keys(c.Limits)) {
+		if !nodePattern.MatchString(node) {
+			return fmt.Errorf("limits.%s: want organization/…, tenant/…, team/…, key/…, feature/… or run/…", node)
+		}
+		if err := c.Limits[node].check("limits." + node); err != nil {
+			return err
+		}
+	}
+	for _, leaf := range slices.Sorted(maps.Keys(c.Weights)) {
+		if err := atLeast("weights."+leaf, c.Weights[leaf], 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check wants every amount to be absent or positive, and money to be a number.
+func (lc LimitConfig) check(key string) error {
+	for name, n := range map[string]int64{
+		"rpm": lc.RPM, "input_tpm": lc.InputTPM, "output_tpm": lc.OutputTPM, "total_tpm": lc.TotalTPM, "ipm": lc.IPM,
+		"rpd": lc.RPD, "tpd": lc.TPD, "concurrency": lc.Concurrency, "streams": lc.Streams,
+	} {
+		if n < 0 {
+			return fmt.Errorf("%s.%s: %d is negative; leave it out for no limit", key, name, n)
+		}
+	}
+	for name, v := range map[string]float64{"usd_per_10m": lc.USDPer10m, "usd_per_day": lc.USDPerDay, "usd_per_month": lc.USDPerMonth} {
+		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s.%s: %v is no amount of dollars; leave it out for no limit", key, name, v)
+		}
+	}
+	return nil
+}
+
+// limits converts to the limiter's form: dollars become micro-dollars here,
+// and nowhere else.
+func (lc LimitConfig) limits() limiter.Limits {
+	usd := func(v float64) int64 { return int64(math.Round(v * 1e6)) }
+	return limiter.Limits{
+		RPM: lc.RPM, InputTPM: lc.InputTPM, OutputTPM: lc.OutputTPM, TotalTPM: lc.TotalTPM, IPM: lc.IPM,
+		RPD: lc.RPD, TPD: lc.TPD, Concurrency: lc.Concurrency, Streams: lc.Streams,
+		USDPer10m: usd(lc.USDPer10m), USDPerDay: usd(lc.USDPerDay), USDPerMonth: usd(lc.USDPerMonth),
+	}
+}
+
+func oneOf(key, v string, allowed ...string) error {
+	if slices.Contains(allowed, v) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q; want %s", key, v, strings.Join(slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" }), ", "))
+}
+
+func nameOK(key, v string) error {
+	if namePattern.MatchString(v) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q; want letters, digits, '.', '_' and '-', at most 100", key, v)
+}
+
+func atLeast(key string, v, least int64) error {
+	if v >= least {
+		return nil
+	}
+	return fmt.Errorf("%s: %d; want at least %d", key, v, least)
+}
+
+func share(key string, v *float64) error {
+	if v == nil || (*v >= 0 && *v <= 1) {
+		return nil
+	}
+	return fmt.Errorf("%s: %v; want a share from 0 to 1", key, *v)
+}
+
+func zoneOK(key, v string) error {
+	if _, err := time.LoadLocation(v); err != nil || v == "" {
+		return fmt.Errorf("%s: %q is no time zone such as Europe/Paris", key, v)
+	}
+	return nil
+}
+
+// reservedInUse names the sections that are set and not acted on yet.
+func (l *loaded) reservedInUse() []string {
+	reserved := []string{"spend", "health", "windows", "schedules", "gateway", "dashboard", "metrics", "alerts"}
+	return slices.DeleteFunc(reserved, func(name string) bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(l.Sources)), func(key string) bool {
+			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"
+		})
+	})
+}
+
+// limiterConfig is what the shared state is told.
+func (c *Config) limiterConfig() limiter.Config {
+	out := limiter.Config{
+		Scope:   limiter.Scope{Provider: "gemini", Project: c.Gemini.Project},
+		Classes: c.classTable(),
+		Nodes:   map[string]limiter.Limits{},
+		Weights: c.Weights,
+		MonthTZ: c.TimeZone,
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		m := c.Models[name]
+		outside := defaultOutside
+		if m.Outside != nil {
+			outside = *m.Outside
+		}
+		out.Lanes = append(out.Lanes, limiter.LaneConfig{
+			Lane: c.lane(name), Limits: m.limits(), OutsidePPM: int64(outside * ppm), Lend: orElse(m.Lend, "auto"),
+		})
+	}
+	for node, lc := range c.Limits {
+		out.Nodes[node] = lc.limits()
+	}
+	return out
+}
+
+func (c *Config) lane(bucket string) limiter.Lane {
+	return limiter.Lane{Provider: "gemini", Project: c.Gemini.Project, Region: c.Gemini.Region, Model: strings.ToLower(bucket)}
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
+}

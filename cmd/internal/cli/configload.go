@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/goccy/go-yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+)
+
+const (
+	configName = "nightshift.yaml"
+	envPrefix  = "NIGHTSHIFT_"
+	// keySep joins the levels of a key inside koanf. Model names have dots and
+	// nodes have slashes, so neither can serve.
+	keySep = "\x1f"
+)
+
+// configError is a fault in what the user configured: exit code 6 in front of
+// an input, 1 elsewhere, and always the place and what to do.
+type configError struct{ msg string }
+
+func (e *configError) Error() string { return e.msg }
+
+func configErrorf(format string, a ...any) error { return &configError{fmt.Sprintf(format, a...)} }
+
+// loaded is the configuration together with where each value came from.
+type loaded struct {
+	Config
+	File    string            // path of the file, "" where there is none
+	Sources map[string]string // key, levels joined by '.', → "default", file, variable or flag
+	k       *koanf.Koanf
+}
+
+// loadConfig layers defaults, file, environment and flags; later ones win.
+// path "" looks for nightshift.yaml in the working directory and does without.
+func loadConfig(path string, environ []string, flags map[string]any) (*loaded, error) {
+	l := &loaded{Sources: map[string]string{}, k: koanf.New(keySep)}
+	if err := l.layer("default", dotted(defaults())); err != nil {
+		return nil, err
+	}
+	file, values, err := readConfigFile(path)
+	if err != nil {
+		return nil, err
+	}
+	l.File = file
+	if err := l.layer(file, values); err != nil {
+		return nil, err
+	}
+	env, err := envValues(environ)
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range env {
+		if err := l.layer("$"+name, v); err != nil {
+			return nil, err
+		}
+	}
+	for name, v := range flags {
+		if err := l.layer("--"+flagName(name), dotted(map[string]any{name: v})); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.decode()
+}
+
+// flagName turns a key that a flag sets into the flag's name: its last level.
+func flagName(key string) string {
+	return strings.ReplaceAll(key[strings.LastIndex(key, ".")+1:], "_", "-")
+}
+
+// layer puts values over what is there and notes their source.
+func (l *loaded) layer(source string, values map[string]any) error {
+	k := koanf.New(keySep)
+	if err := k.Load(confmap.Provider(values, keySep), nil); err != nil {
+		return err
+	}
+	for _, key := range k.Keys() {
+		l.Sources[strings.ReplaceAll(key, keySep, ".")] = source
+	}
+	return l.k.Merge(k)
+}
+
+func (l *loaded) decode() error {
+	conf := koanf.UnmarshalConf{Tag: "yaml", DecoderConfig: &mapstructure.DecoderConfig{
+		Result:           &l.Config,
+		TagName:          "yaml",
+		Squash:           true,
+		ErrorUnused:      true,
+		WeaklyTypedInput: true, // the environment gives strings
+		DecodeHook:       mapstructure.StringToTimeDurationHookFunc(),
+	}}
+	if err := l.k.UnmarshalWithConf("", &l.Config, conf); err != nil {
+		return configErrorf("configuration: %v", err)
+	}
+	return l.check()
+}
+
+// readConfigFile reads the file twice: strictly into Config, whose errors name
+// line and column, and as a map for the layers.
+func readConfigFile(path string) (string, map[string]any, error) {
+	name := path
+	if name == "" {
+		name = configName
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) && path == "" {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, configErrorf("configuration: %v (`nightshift init` writes one)", err)
+	}
+	var c Config
+	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
+		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, yaml.FormatError(err, false, true))
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(b, &values); err != nil {
+		return "", nil, configErrorf("%s: %v", name, err)
+	}
+	return filepath.Clean(name), values, nil
+}
+
+// envValues gives the layer of each NIGHTSHIFT_ variable. An unknown one is an
+// error: a misspelt setting that does nothing costs a night.
+func envValues(environ []string) (map[string]map[string]any, error) {
+	known := scalarKeys()
+	out := map[string]map[string]any{}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(ownVariables, name) || value == "" {
+			continue // an empty variable is as good as none, as in most shells' scripts
+		}
+		key, ok := known[strings.TrimPrefix(name, envPrefix)]
+		if !ok {
+			return nil, configErrorf("environment: unknown variable %s; known are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(prefixed(known))), ", "))
+		}
+		out[name] = dotted(map[string]any{key: value})
+	}
+	return out, nil
+}
+
+// ownVariables are read elsewhere: they are no configuration keys.
+var ownVariables = []string{envPrefix + "CONFIG"}
+
+func prefixed(known map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range known {
+		out[envPrefix+k] = v
+	}
+	return out
+}
+
+// scalarKeys maps the variable's name, without prefix, to the key it sets: all
+// keys that are not inside a map.
+func scalarKeys() map[string]string {
+	out := map[string]string{}
+	var walk func(t reflect.Type, path []string)
+	walk = func(t reflect.Type, path []string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			at := append(slices.Clone(path), f.Tag.Get("yaml"))
+			switch f.Type.Kind() {
+			case reflect.Map, reflect.Slice, reflect.Pointer:
+			case reflect.Struct:
+				walk(f.Type, at)
+			default:
+				out[strings.ToUpper(strings.Join(at, "_"))] = strings.Join(at, ".")
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), nil)
+	return out
+}
+
+// dotted turns keys that are joined by '.' into nested maps.
+func dotted(flat map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, v := range flat {
+		at := out
+		parts := strings.Split(key, ".")
+		for _, p := range parts[:len(parts)-1] {
+			next, ok := at[p].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				at[p] = next
+			}
+			at = next
+		}
+		at[parts[len(parts)-1]] = v
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/worker"
+)
+
+type enqueueOptions struct {
+	specOptions
+	Update bool
+}
+
+func newEnqueueCmd(f *factory) *cobra.Command {
+	o := &enqueueOptions{}
+	cmd := &cobra.Command{
+		Use:   "enqueue INPUT -t TEMPLATE",
+		Short: "Put rows on the fleet's queues",
+		Long: "Reads and checks INPUT (CSV or JSONL, gzip or not, - for standard input) and puts its rows on the\n" +
+			"queues. Enqueueing the same run again adds only what is missing.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runEnqueue(cmd.Context(), f, o, cmd, args[0])
+		},
+	}
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.Update, "update", false, "let the named run change: redo only what changed")
+	f.addOutputFlag(cmd)
+	return cmd
+}
+
+func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.Command, input string) error {
+	be, err := f.openFleet(ctx, "enqueue")
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	b, err := o.prepare(ctx, f, cmd, input)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := be.lim.Configure(ctx, be.conf.limiterConfig()); err != nil {
+		return err
+	}
+	bar := f.newBar("enqueueing", b.Rows)
+	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: bar.set})
+	bar.stop()
+	if err != nil {
+		return enqueueError(err)
+	}
+	return f.printEnqueued(ctx, be, b, rep)
+}
+
+// enqueueError gives the refusals of an enqueue their exit code.
+func enqueueError(err error) error {
+	var changed *jobs.ChangedError
+	if errors.As(err, &changed) {
+		return invalid(fmt.Errorf("%w; nothing was enqueued. --update redoes only what changed, another --name starts anew", err))
+	}
+	return err
+}
+
+// enqueued is what enqueue prints: what a person wants to know before going home.
+type enqueued struct {
+	Run     string `json:"run"`
+	Name    string `json:"name,omitempty"`
+	New     int64  `json:"new"`
+	Known   int64  `json:"known"`
+	Changed int64  `json:"changed"`
+	Removed int64  `json:"removed"`
+	Bad     int64  `json:"bad"`
+	Queue   string `json:"queue"`
+	Workers int    `json:"workers"`
+	Slots   int    `json:"slots"`
+	Ahead   int64  `json:"rows_ahead"`
+	Done    string `json:"done_by,omitempty"`
+	Limit   string `json:"limit,omitempty"`
+}
+
+func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep jobs.EnqueueReport) error {
+	fleet, err := worker.Fleet(ctx, be.rdb)
+	if err != nil {
+		return err
+	}
+	ahead, err := be.openRows(ctx, b.Spec.Lane, rep.Run.ID)
+	if err != nil {
+		return err
+	}
+	counts, err := be.store.Counts(ctx, rep.Run.ID)
+	if err != nil {
+		return err
+	}
+	now := f.now()
+	open := counts.Open() + ahead
+	fc := b.quota.forecast(open, b.tokens/max(b.Rows, 1)*open, now)
+	workers, slots := worker.Serving(fleet, b.Spec.Lane)
+	r := enqueued{
+		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed,
+		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
+		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit,
+	}
+	t := newTable("RUN", rep.Run.Title())
+	t.row("rows", fmt.Sprintf("%s new, %s known, 0 bad", humanize.Comma(rep.New), humanize.Comma(rep.Known)))
+	if rep.Changed+rep.Removed > 0 {
+		t.row("", fmt.Sprintf("%s changed, %s removed", humanize.Comma(rep.Changed), humanize.Comma(rep.Removed)))
+	}
+	if rep.Repaired > 0 {
+		t.row("", humanize.Comma(rep.Repaired)+" of the known had lost their task and got it back")
+	}
+	t.row("queue", rep.Queue)
+	t.row("workers", servedBy(workers, slots, fleet))
+	if ahead > 0 {
+		t.row("ahead", humanize.Comma(ahead)+" rows of other runs share the lane")
+	}
+	t.row("time", fc.sentence(now))
+	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", rep.Run.Title(), rep.Run.Title()))
+	if err := f.print(t, r); err != nil {
+		return err
+	}
+	if workers == 0 {
+		f.say("warning: no worker serves this queue; start one with `nightshift worker --redis %s`", redisURLForHint(be.conf))
+	}
+	return nil
+}
+
+// redisURLForHint is what a user can paste; a URL with a password is not shown.
+func redisURLForHint(c *loaded) string {
+	if redisHost(c.Redis) == afterScheme(c.Redis) {
+		return c.Redis
+	}
+	return "URL"
+}
+
+func servedBy(workers, slots int, fleet []worker.WorkerInfo) string {
+	switch {
+	case workers > 0:
+		return fmt.Sprintf("%s, %d calls at once", plural(workers, "worker"), slots)
+	case len(fleet) > 0:
+		return fmt.Sprintf("none yet; %s will pick the lane up within 10 s", plural(len(fleet), "worker"))
+	}
+	return "none"
+}
+
+// openRows counts the unfinished rows of other runs in a lane.
+func (b *backend) openRows(ctx context.Context, lane, except string) (int64, error) {
+	runs, err := b.store.Runs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, r := range runs {
+		if r.ID == except || r.Spec.Lane != lane {
+			continue
+		}
+		c, err := b.store.Counts(ctx, r.ID)
+		if err != nil {
+			return 0, err
+		}
+		n += c.Open()
+	}
+	return n, nil
+}

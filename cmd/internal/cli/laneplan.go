@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// laneQuota is what bulk may use of a lane while nobody interactive is there:
+// the figures behind every estimate of when a run will be done.
+type laneQuota struct {
+	lane    limiter.Lane
+	model   string
+	context int64
+	limits  limiter.Limits
+	share   float64 // of each limit that bulk may use
+	most    int64   // the largest request that input_tpm can ever admit; 0: no limit
+}
+
+func (l *loaded) quotaOf(model string) (laneQuota, error) {
+	lanes, err := l.laneMap()
+	if err != nil {
+		return laneQuota{}, err
+	}
+	lane, m, err := lanes.Lookup(model)
+	if err != nil {
+		return laneQuota{}, l.noLimits(model)
+	}
+	q := laneQuota{lane: lane, model: m.Name, context: m.Context, share: 1}
+	conf := l.limiterConfig()
+	for _, lc := range conf.Lanes {
+		if lc.Lane == lane {
+			q.limits = lc.Limits
+			q.share -= float64(lc.OutsidePPM) / ppm
+			q.share -= reserved(conf.Classes, lc.Lend)
+		}
+	}
+	if len(q.limits.List()) == 0 {
+		return laneQuota{}, l.noLimits(model)
+	}
+	q.most = int64(float64(q.limits.InputTPM) * q.share)
+	return q, nil
+}
+
+// reserved is the share that classes above bulk hold while they are idle.
+func reserved(classes []limiter.Class, lend string) float64 {
+	var sum float64
+	for _, c := range classes {
+		if c.Name == "bulk" {
+			break
+		}
+		held := c.FloorPPM
+		if lend == "never" {
+			held = max(held, c.GuaranteePPM)
+		}
+		sum += float64(held) / ppm
+	}
+	return sum
+}
+
+// forecast is when an amount of work will be done, and what decides it.
+type forecast struct {
+	took  time.Duration
+	limit string // "rpm", "input_tpm", "rpd"; "" when no limit binds
+	days  int    // Pacific resets on the way
+}
+
+// forecast says how long rows with so many input tokens need at the lane's
+// limits, with the whole of bulk's share and nobody else in line.
+func (q laneQuota) forecast(rows, tokens int64, now time.Time) forecast {
+	f := forecast{}
+	slower := func(limit string, amount, perMinute int64) {
+		if perMinute <= 0 || amount == 0 {
+			return
+		}
+		// The first minute's room is there at once, spread by the smoothing.
+		d := time.Duration(float64(amount) / (float64(perMinute) * q.share) * float64(time.Minute))
+		if d > f.took {
+			f.took, f.limit = d, limit
+		}
+	}
+	slower("rpm", rows, q.limits.RPM)
+	slower("input_tpm", tokens, q.limits.InputTPM)
+	if q.limits.RPD > 0 {
+		f.addDays(rows, int64(float64(q.limits.RPD)*q.share), now)
+	}
+	return f
+}
+
+// addDays counts the Pacific midnights that a day's limit makes the work wait for.
+func (f *forecast) addDays(rows, perDay int64, now time.Time) {
+	if perDay <= 0 || rows <= perDay {
+		return
+	}
+	f.limit = "rpd"
+	f.days = int((rows - 1) / perDay)
+	end := now
+	for range f.days {
+		end = pacificReset(end)
+	}
+	last := f.took * time.Duration(rows-int64(f.days)*perDay) / time.Duration(rows)
+	f.took = end.Sub(now) + last
+}
+
+// String says it in a sentence.
+func (f forecast) sentence(now time.Time) string {
+	if f.took < time.Second {
+		return "no limit holds it up"
+	}
+	s := fmt.Sprintf("about %s at the limits (%s binds), done by %s", ago(f.took), f.limit, clock(now.Add(f.took), now))
+	if f.days > 0 {
+		s += fmt.Sprintf(", over %s at %s", plural(f.days, "Pacific reset"), pacificReset(now).Local().Format("15:04"))
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/limiter/gemini"
+)
+
+// laneMap maps every configured model, with its aliases, to its lane.
+func (l *loaded) laneMap() (*gemini.LaneMap, error) {
+	var models []gemini.Model
+	for name, m := range l.Models {
+		models = append(models, gemini.Model{Name: name, Aliases: m.Aliases, Context: m.ContextTokens})
+	}
+	lanes, err := gemini.NewLaneMap(l.Gemini.Project, l.Gemini.Region, models...)
+	if err != nil {
+		return nil, configErrorf("models: %v", err)
+	}
+	return lanes, nil
+}
+
+// invalid is an error of the input: nothing was enqueued.
+func invalid(err error) error { return &codedError{exitInvalidInput, err} }
+
+// batch is a prepared input with the quota it will count against.
+type batch struct {
+	*jobs.Prepared
+	quota  laneQuota
+	tokens int64 // estimated input tokens of all rows
+}
+
+// prepare reads and checks the whole input; whatever is wrong, nothing was
+// enqueued yet.
+func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Command, input string) (*batch, error) {
+	c, err := f.config()
+	if err != nil {
+		return nil, invalid(err)
+	}
+	spec, err := o.spec(cmd, c)
+	if err != nil {
+		return nil, err
+	}
+	quota, err := c.quotaOf(spec.Model)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	spec.Lane = quota.lane.String()
+	b := &batch{quota: quota}
+	b.Prepared, err = jobs.Prepare(ctx, jobs.Input{Path: input, Stdin: f.In, Encoding: orElse(o.Encoding, c.Run.Encoding)}, spec,
+		jobs.PrepareOptions{Check: b.check})
+	if err != nil && ctx.Err() == nil {
+		return nil, invalid(err)
+	}
+	return b, err
+}
+
+// check refuses a row that the model or its minute could never take, and adds
+// the others up.
+func (b *batch) check(r jobs.RenderedRow) error {
+	n := gemini.EstimateText(r.Prompt) + gemini.EstimateText(r.System)
+	switch {
+	case n > b.quota.context:
+		return fmt.Errorf("about %d input tokens; %s takes %d at most", n, b.quota.model, b.quota.context)
+	case b.quota.most > 0 && n > b.quota.most:
+		return fmt.Errorf("about %d input tokens; of %s's input_tpm bulk may use %d at most, so this row could never be sent",
+			n, b.quota.model, b.quota.most)
+	}
+	b.tokens += n
+	return nil
+}
+
+// noLimits is the error for a model without limits, with the lines to add.
+func (l *loaded) noLimits(model string) error {
+	where := orElse(l.File, configName)
+	return fmt.Errorf("no limits for model %s: nightshift has to know them before it may call. Add to %s:\n%s", model, where, modelExample(model))
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// factory is what every command is made with: the streams, and the
+// configuration once the flags are parsed.
+type factory struct {
+	*streams
+	now  func() time.Time
+	conf *loaded
+	opts struct {
+		config   string
+		redis    string
+		gemini   string
+		project  string
+		stateDir string
+		output   string
+	}
+}
+
+// newRootCmd is the one list of commands.
+func newRootCmd(s *streams) *cobra.Command {
+	f := &factory{streams: s, now: time.Now}
+	root := &cobra.Command{
+		Use:   "nightshift",
+		Short: "Bulk Gemini jobs overnight, without taking quota from the people who wait",
+		Long: "nightshift runs bulk Gemini jobs under one shared permit, so that they use what quota is\n" +
+			"idle and never what an interactive service needs. Start with `nightshift init`.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	f.addGlobalFlags(root)
+	root.AddGroup(
+		&cobra.Group{ID: "run", Title: "Rows in, results out:"},
+		&cobra.Group{ID: "see", Title: "See and steer:"},
+		&cobra.Group{ID: "fleet", Title: "The fleet:"},
+		&cobra.Group{ID: "setup", Title: "Set up:"},
+	)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			wrapArgs(c)
+			root.AddCommand(c)
+		}
+	}
+	add("run", newRunCmd(f), newPlanCmd(f), newEnqueueCmd(f), newWaitCmd(f), newResultsCmd(f), newErrorsCmd(f), newRetryCmd(f), newCancelCmd(f))
+	add("see", newStatusCmd(f), newWatchCmd(f), newWhyCmd(f), newQuotaCmd(f))
+	add("fleet", newWorkerCmd(f), newGeminiSimCmd(f))
+	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f))
+	return root
+}
+
+func (f *factory) addGlobalFlags(root *cobra.Command) {
+	p := root.PersistentFlags()
+	p.StringVar(&f.opts.config, "config", os.Getenv(envPrefix+"CONFIG"), "configuration `FILE` (default ./"+configName+" if there is one)")
+	p.StringVar(&f.opts.redis, "redis", "", "`URL` of the shared Redis, or embedded")
+	p.StringVar(&f.opts.gemini, "gemini", "", "live, simulated, or the base `URL` of a Gemini API")
+	p.StringVar(&f.opts.project, "project", "", "`NAME` of the provider's project whose quota is used")
+	p.StringVar(&f.opts.stateDir, "state-dir", "", "`DIR` for the lock, call records and spool")
+}
+
+// addOutputFlag gives a command that prints data its --output.
+func (f *factory) addOutputFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.opts.output, "output", "table", "table, json or plain")
+}
+
+// config loads the configuration once, with the flags that were given on top.
+func (f *factory) config() (*loaded, error) {
+	if f.conf != nil {
+		return f.conf, nil
+	}
+	conf, err := loadConfig(f.opts.config, os.Environ(), f.flagValues())
+	if err != nil {
+		return nil, err
+	}
+	f.conf = conf
+	return conf, nil
+}
+
+func (f *factory) flagValues() map[string]any {
+	v := map[string]any{}
+	set := func(key, value string) {
+		if value != "" {
+			v[key] = value
+		}
+	}
+	set("redis", f.opts.redis)
+	set("gemini.project", f.opts.project)
+	set("state_dir", f.opts.stateDir)
+	if strings.Contains(f.opts.gemini, "://") {
+		set("gemini.api", "live")
+		set("gemini.base_url", f.opts.gemini)
+	} else {
+		set("gemini.api", f.opts.gemini)
+	}
+	return v
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := ""
+	if s := cmd.SuggestionsFor(name); len(s) > 0 {
+		hint = fmt.Sprintf("; did you mean %s?", strings.Join(s, " or "))
+	}
+	return usageErrorf("unknown command %q%s", name, hint)
+}
+
+// wrapArgs makes a wrong number of arguments a usage error, in cmd and below.
+func wrapArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+// version is the module's version as the Go toolchain recorded it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}

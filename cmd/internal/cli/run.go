@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/scheduler"
+)
+
+type runOptions struct {
+	specOptions
+	Out    string
+	Update bool
+}
+
+func newRunCmd(f *factory) *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "run INPUT -t TEMPLATE -o results.jsonl",
+		Short: "Enqueue, work and export in one process; run again, it goes on where it stopped",
+		Long: "Reads INPUT (CSV or JSONL, gzip or not, - for standard input), calls Gemini for each row under the limits\n" +
+			"of the configuration, and appends each result to the file as it comes. Stopped or killed, the same\n" +
+			"command goes on with the rows that have no good result in the file yet.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), f, o, cmd, args[0]) },
+	}
+	o.addFlags(cmd)
+	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output (default INPUT with .results.jsonl)")
+	cmd.Flags().BoolVar(&o.Update, "update", false, "with --name on a shared Redis: redo only what changed")
+	return cmd
+}
+
+func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, input string) error {
+	b, err := o.prepare(ctx, f, cmd, input)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	s, err := f.openSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	sink, err := jobs.OpenFileSink(o.outFile(input), jobs.FileSinkOptions{Stdout: f.Out, Fallback: filepath.Join(f.conf.stateDir(), "unwritten")})
+	if err != nil {
+		return err
+	}
+	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have})
+	if err != nil {
+		return firstError(enqueueError(err), sink.Close())
+	}
+	f.say("%s", runOpening(rep, b, f.now()))
+	err = s.work(ctx, f, rep.Run, sink)
+	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), rep.Run.ID)
+	if err := firstError(sink.Close(), err, countErr); err != nil {
+		return err
+	}
+	return f.runClosing(ctx, counts, o.outFile(input))
+}
+
+// outFile is where the results go when -o does not say.
+func (o *runOptions) outFile(input string) string {
+	if o.Out != "" {
+		return o.Out
+	}
+	if input == "-" {
+		return "results.jsonl"
+	}
+	base := strings.TrimSuffix(input, ".gz")
+	return strings.TrimSuffix(base, filepath.Ext(base)) + ".results.jsonl"
+}
+
+func runOpening(rep jobs.EnqueueReport, b *batch, now time.Time) string {
+	line := fmt.Sprintf("%s rows", humanize.Comma(b.Rows))
+	if rep.Taken > 0 {
+		line += fmt.Sprintf(", %s already in the results file", humanize.Comma(rep.Taken))
+	}
+	left := b.Rows - rep.Taken
+	return line + "; " + b.quota.forecast(left, b.tokens/max(b.Rows, 1)*left, now).sentence(now)
+}
+
+// session is one process that holds everything a run needs.
+type session struct {
+	*backend
+	embedded *embedded // nil with a shared Redis
+	keep     context.CancelFunc
+	kept     chan struct{}
+}
+
+// openSession starts the embedded Redis or reaches the configured one.
+func (f *factory) openSession(ctx context.Context) (*session, error) {
+	c, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{}
+	if c.Redis == "embedded" {
+		if s.embedded, err = startEmbedded(c.stateDir()); err != nil {
+			return nil, err
+		}
+		s.backend = f.backend(c, redis.NewClient(s.embedded.options()))
+	} else if s.backend, err = f.connect(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := s.lim.Configure(ctx, c.limiterConfig()); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, s.startKeeping(ctx)
+}
+
+// startKeeping restores the day's counters and goes on saving them.
+func (s *session) startKeeping(ctx context.Context) error {
+	if s.embedded == nil {
+		return nil
+	}
+	if err := s.embedded.restoreCounters(ctx, s.lim); err != nil {
+		s.close()
+		return err
+	}
+	ctx, s.keep = context.WithCancel(context.WithoutCancel(ctx))
+	s.kept = make(chan struct{})
+	go func() { defer close(s.kept); s.embedded.keepCounters(ctx, s.lim) }()
+	return nil
+}
+
+// close ends in this order: the last counters are read while Redis is there.
+func (s *session) close() {
+	if s.keep != nil {
+		s.keep()
+		<-s.kept
+	}
+	s.backend.close()
+	if s.embedded != nil {
+		s.embedded.close()
+	}
+}
+
+// work serves the queues until the run has ended, the sink fails or the user
+// interrupts; calls in flight end and are kept in each case.
+func (s *session) work(ctx context.Context, f *factory, run jobs.Run, sink *jobs.FileSink) error {
+	e, err := s.newEngine(ctx, sink)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	worked := make(chan error, 1)
+	go func() { worked <- e.worker.Run(ctx) }()
+	sweeper := &scheduler.Sweeper{Redis: s.rdb, Store: s.store, Owner: e.worker.Info().ID, Logger: s.log}
+	go sweeper.Run(ctx)
+
+	err = s.watchRun(ctx, f, run, e, worked)
+	if ctx.Err() != nil {
+		f.say("stopping: %s in flight end and are kept; once more to stop at once", plural(e.worker.Stats().InFlight, "call"))
+	}
+	cancel()
+	if err == nil || errors.Is(err, context.Canceled) {
+		return firstError(<-worked, err)
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"nightshift/jobs"
+	"nightshift/worker"
+)
+
+// watchRun shows the run until no row is open. It returns early with the
+// context's error, or with what made the worker stop by itself.
+func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *engine, worked <-chan error) error {
+	bar := f.newBar(run.Title(), run.Rows)
+	defer bar.stop()
+	t := time.NewTicker(200 * time.Millisecond)
+	defer t.Stop()
+	for {
+		counts, err := s.store.Counts(ctx, run.ID)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err == nil {
+			bar.show(counts.Total()-counts.Open(), s.runNote(e, counts, f.now()))
+			if counts.Open() == 0 {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-worked:
+			return err
+		case <-t.C:
+		}
+	}
+}
+
+// runNote is what stands beside the bar: calls, tokens, money, and what the
+// rest waits for.
+func (s *session) runNote(e *engine, counts jobs.Counts, now time.Time) string {
+	st := e.worker.Stats()
+	parts := []string{fmt.Sprintf("%d in flight", st.InFlight), strings.TrimSpace(humanize.SIWithDigits(float64(e.tokens.Load()), 1, "")) + " tokens"}
+	if cost := e.microUS.Load(); cost > 0 {
+		parts = append(parts, usd(cost))
+	}
+	if counts.Bad() > 0 {
+		parts = append(parts, humanize.Comma(counts.Bad())+" failed")
+	}
+	if counts[jobs.Waiting] > 0 {
+		parts = append(parts, humanize.Comma(counts[jobs.Waiting])+" "+waitingFor(st, now))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// runClosing is the end of a run: the counts, what failed, and the exit code.
+func (f *factory) runClosing(ctx context.Context, counts jobs.Counts, out string) error {
+	f.say("%s; results in %s", countsLine(counts), out)
+	if ctx.Err() != nil {
+		f.say("interrupted; the same command goes on with the %s rows that are left", humanize.Comma(counts.Open()))
+		return &codedError{code: exitInterrupted}
+	}
+	if counts.Bad() > 0 {
+		f.say("the failed rows are in the file with their error; the same command tries them again")
+	}
+	return exitFor(counts)
+}
+
+// waitingFor says what the rows that were put back wait for, and until when.
+func waitingFor(st worker.Stats, now time.Time) string {
+	for _, l := range st.Lanes {
+		if l.Waiting != "" {
+			return fmt.Sprintf("%s, next by %s", l.Waiting, clock(l.Until, now))
+		}
+	}
+	return "waiting for quota"
+}

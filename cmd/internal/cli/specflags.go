@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nightshift/jobs"
+)
+
+// specOptions are the flags that say how a run is made: the same for run, plan
+// and enqueue.
+type specOptions struct {
+	Input    string
+	Template string
+	Prompt   string
+	Name     string
+	Kind     string
+	Model    string
+	System   string
+	Schema   string
+	Matrix   []string
+	Feature  string
+	Tenant   string
+	Priority string
+	IDColumn string
+	Encoding string
+	Attempts int
+
+	Settings       jobs.Settings
+	temperature    float32
+	topP           float32
+	topK           float32
+	seed           int32
+	thinkingBudget int32
+}
+
+func (o *specOptions) addFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVarP(&o.Template, "template", "t", "", "`FILE` with the prompt, a Go text/template over the row's fields")
+	fl.StringVar(&o.Prompt, "prompt", "", "the prompt template itself, instead of a file")
+	fl.StringVar(&o.Name, "name", "", "a name for the run; the same name again adds what is missing")
+	fl.StringVar(&o.Kind, "kind", string(jobs.Generate), "generate or embed")
+	fl.StringVar(&o.Model, "model", "", "the model (default run.model)")
+	fl.StringVar(&o.System, "system", "", "`FILE` with the system instruction, a template too")
+	fl.StringVar(&o.Schema, "schema", "", "`FILE` with a JSON Schema that every answer has to satisfy")
+	fl.StringArrayVar(&o.Matrix, "matrix", nil, "`NAME=a,b,c`: make each row once for each value")
+	fl.StringVar(&o.Feature, "feature", "", "what the calls are for (default run.feature)")
+	fl.StringVar(&o.Tenant, "tenant", "", "`TENANT[/TEAM]` on whose behalf")
+	fl.StringVar(&o.Priority, "priority", "", "high, normal or low")
+	fl.StringVar(&o.IDColumn, "id-column", "", "the `COLUMN` that identifies a row; '#' for the row's number (default id)")
+	fl.StringVar(&o.Encoding, "encoding", "", "the input's `ENCODING` when it is not UTF-8: cp932, shift_jis, latin1, …")
+	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
+	o.addSettingFlags(fl)
+}
+
+func (o *specOptions) addSettingFlags(fl *pflag.FlagSet) {
+	fl.Float32Var(&o.temperature, "temperature", 0, "sampling temperature")
+	fl.Float32Var(&o.topP, "top-p", 0, "nucleus sampling")
+	fl.Float32Var(&o.topK, "top-k", 0, "top-k sampling")
+	fl.Int32Var(&o.seed, "seed", 0, "sampling seed")
+	fl.Int32Var(&o.thinkingBudget, "thinking-budget", 0, "thinking `TOKENS`; 0 turns thinking off where the model allows it")
+	fl.Int32Var(&o.Settings.MaxOutputTokens, "max-output-tokens", 0, "cap of the answer in tokens, thinking included")
+	fl.StringArrayVar(&o.Settings.StopSequences, "stop", nil, "a stop sequence")
+	fl.StringVar(&o.Settings.ResponseMIMEType, "mime", "", "the answer's MIME type, for example application/json")
+	fl.StringVar(&o.Settings.TaskType, "task-type", "", "embeddings: RETRIEVAL_DOCUMENT, SEMANTIC_SIMILARITY, …")
+	fl.Int32Var(&o.Settings.Dimensions, "dimensions", 0, "embeddings: length of the vector")
+}
+
+// spec builds the run's specification from flags and configuration. Whatever is
+// wrong is an error of the command line: nothing has been read of the input yet.
+func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
+	s := jobs.Spec{
+		Name:     o.Name,
+		Kind:     jobs.Kind(o.Kind),
+		Model:    orElse(o.Model, c.Run.Model),
+		Feature:  orElse(o.Feature, c.Run.Feature),
+		Class:    "bulk",
+		Priority: jobs.Priority(orElse(o.Priority, c.Run.Priority)),
+		IDColumn: orElse(o.IDColumn, c.Run.IDColumn),
+		Attempts: max(o.Attempts, 0),
+	}
+	if s.Attempts == 0 {
+		s.Attempts = c.Worker.Attempts
+	}
+	for _, err := range []error{
+		oneOf("--kind", o.Kind, string(jobs.Generate), string(jobs.Embed)),
+		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.matrix(&s),
+	} {
+		if err != nil {
+			return s, &usageError{err}
+		}
+	}
+	if s.Model == "" {
+		return s, usageErrorf("no model: give --model, or set run.model in %s", configName)
+	}
+	return s, nil
+}
+
+func (o *specOptions) tenant(s *jobs.Spec, c *loaded) error {
+	t := orElse(o.Tenant, c.Run.Tenant)
+	if t == "" {
+		return nil
+	}
+	p := strings.Split(t, "/")
+	for _, part := range p {
+		if err := nameOK("--tenant", part); err != nil {
+			return err
+		}
+	}
+	switch len(p) {
+	case 1:
+		s.Tenant = p[0]
+	case 2:
+		s.Tenant, s.Team = p[0], p[1]
+	case 3:
+		s.Organization, s.Tenant, s.Team = p[0], p[1], p[2]
+	default:
+		return fmt.Errorf("--tenant %q: want TENANT, TENANT/TEAM or ORGANIZATION/TENANT/TEAM", t)
+	}
+	return nil
+}
+
+func (o *specOptions) texts(s *jobs.Spec) error {
+	switch {
+	case o.Template != "" && o.Prompt != "":
+		return fmt.Errorf("give --template or --prompt, not both")
+	case o.Template == "" && o.Prompt == "":
+		return fmt.Errorf("no prompt: give --template FILE (-t) or --prompt TEXT")
+	}
+	s.Template = o.Prompt
+	return firstError(
+		readText(&s.Template, "--template", o.Template),
+		readText(&s.System, "--system", o.System),
+	)
+}
+
+func readText(at *string, flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	*at = string(b)
+	return nil
+}
+
+func (o *specOptions) settings(cmd *cobra.Command, s *jobs.Spec) error {
+	s.Settings = o.Settings
+	set := func(flag string, put func()) {
+		if cmd.Flags().Changed(flag) {
+			put()
+		}
+	}
+	set("temperature", func() { s.Settings.Temperature = &o.temperature })
+	set("top-p", func() { s.Settings.TopP = &o.topP })
+	set("top-k", func() { s.Settings.TopK = &o.topK })
+	set("seed", func() { s.Settings.Seed = &o.seed })
+	set("thinking-budget", func() { s.Settings.ThinkingBudget = &o.thinkingBudget })
+	if o.Schema == "" {
+		return nil
+	}
+	b, err := os.ReadFile(o.Schema)
+	if err != nil {
+		return fmt.Errorf("--schema: %w", err)
+	}
+	if !json.Valid(b) {
+		return fmt.Errorf("--schema: %s is not JSON", o.Schema)
+	}
+	s.Settings.ResponseSchema = b
+	s.Settings.ResponseMIMEType = orElse(s.Settings.ResponseMIMEType, "application/json")
+	return nil
+}
+
+func (o *specOptions) matrix(s *jobs.Spec) error {
+	for _, m := range o.Matrix {
+		name, values, ok := strings.Cut(m, "=")
+		if !ok || name == "" || values == "" {
+			return fmt.Errorf("--matrix %q: want NAME=value,value,…", m)
+		}
+		s.Matrix = append(s.Matrix, jobs.Axis{Name: name, Values: strings.Split(values, ",")})
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

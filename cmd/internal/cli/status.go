@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/worker"
+)
+
+type statusOptions struct {
+	*factory
+	Ref string
+}
+
+func newStatusCmd(f *factory) *cobra.Command {
+	o := &statusOptions{factory: f}
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "Show where the rows of a run are, or all runs",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Ref = firstArg(args)
+			be, err := o.openAny(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer be.close()
+			if o.Ref != "" {
+				return o.one(cmd.Context(), be)
+			}
+			return o.all(cmd.Context(), be)
+		},
+	}
+	f.addOutputFlag(cmd)
+	return cmd
+}
+
+// runStatus is one run as status shows it.
+type runStatus struct {
+	ID       string           `json:"id"`
+	Name     string           `json:"name,omitempty"`
+	Model    string           `json:"model"`
+	Priority jobs.Priority    `json:"priority"`
+	Feature  string           `json:"feature"`
+	Rows     int64            `json:"rows"`
+	States   map[string]int64 `json:"states"`
+	Created  time.Time        `json:"created"`
+	Workers  int              `json:"workers"`
+	counts   jobs.Counts
+	lane     string
+}
+
+func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.WorkerInfo) (runStatus, error) {
+	counts, err := b.store.Counts(ctx, r.ID)
+	if err != nil {
+		return runStatus{}, err
+	}
+	st := runStatus{
+		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Feature: r.Spec.Feature,
+		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane,
+	}
+	st.Workers, _ = worker.Serving(fleet, r.Spec.Lane)
+	for s := jobs.Queued; s < jobs.NumStates; s++ {
+		if counts[s] > 0 {
+			st.States[s.String()] = counts[s]
+		}
+	}
+	return st, nil
+}
+
+// all is the screen without RUN: runs, and who works on them.
+func (o *statusOptions) all(ctx context.Context, be *backend) error {
+	list, fleet, err := be.statuses(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		o.say("no runs yet; `nightshift enqueue` makes one")
+	}
+	if o.opts.output == "json" {
+		return o.print(nil, list)
+	}
+	now := o.now()
+	t := newTable("RUN", "CREATED", "MODEL", "ROWS", "GOOD", "BAD", "RUNNING", "WAITING", "QUEUED", "STATE").numeric(3, 4, 5, 6, 7, 8)
+	for _, s := range list {
+		c := s.counts
+		t.row(orElse(s.Name, s.ID), clock(s.Created, now), s.Model, humanize.Comma(s.Rows),
+			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()), humanize.Comma(c[jobs.Running]),
+			humanize.Comma(c[jobs.Waiting]+c[jobs.RetryWait]), humanize.Comma(c[jobs.Queued]), s.phase())
+	}
+	if err := o.print(t, list); err != nil || o.opts.output == "plain" {
+		return err
+	}
+	printFleet(o.Out, fleet)
+	return nil
+}
+
+func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInfo, error) {
+	runs, err := b.store.Runs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	fleet, err := worker.Fleet(ctx, b.rdb)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := []runStatus{}
+	for _, r := range runs {
+		s, err := b.runStatus(ctx, r, fleet)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, s)
+	}
+	return list, fleet, nil
+}
+
+// phase says in a word what the run is doing.
+func (s runStatus) phase() string {
+	switch c := s.counts; {
+	case c.Open() == 0 && c.Bad() > 0:
+		return "ended, some failed"
+	case c.Open() == 0:
+		return "ended"
+	case s.Workers == 0:
+		return "no worker serves it"
+	case c[jobs.Running] > 0:
+		return "at work"
+	case c[jobs.Waiting] > 0:
+		return "waiting for quota"
+	}
+	return "queued"
+}
+
+func printFleet(w io.Writer, fleet []worker.WorkerInfo) {
+	if len(fleet) == 0 {
+		fmt.Fprintln(w, "\nno workers at work")
+		return
+	}
+	fmt.Fprintln(w)
+	t := newTable("WORKER", "LANE", "CALLS", "OF", "").numeric(2, 3)
+	for _, wk := range fleet {
+		note := ""
+		if wk.Draining {
+			note = "stopping"
+		}
+		for _, l := range wk.Lanes {
+			t.row(fmt.Sprintf("%s:%d", wk.Host, wk.PID), l.Lane, l.Busy, l.Slots, note)
+		}
+		if len(wk.Lanes) == 0 {
+			t.row(fmt.Sprintf("%s:%d", wk.Host, wk.PID), "no lane yet", 0, 0, note)
+		}
+	}
+	t.render(w)
+}
+
+// one is the screen of a single run.
+func (o *statusOptions) one(ctx context.Context, be *backend) error {
+	run, err := be.store.Find(ctx, o.Ref)
+	if err != nil {
+		return err
+	}
+	fleet, err := worker.Fleet(ctx, be.rdb)
+	if err != nil {
+		return err
+	}
+	s, err := be.runStatus(ctx, run, fleet)
+	if err != nil {
+		return err
+	}
+	now := o.now()
+	t := newTable("RUN", run.Title())
+	if run.Spec.Name != "" {
+		t.row("id", run.ID)
+	}
+	t.row("input", fmt.Sprintf("%s, %s rows, enqueued %s", run.Input, humanize.Comma(run.Rows), clock(run.Created, now)))
+	t.row("model", fmt.Sprintf("%s (%s), %s priority, for %s", run.Spec.Model, run.Spec.Lane, run.Spec.Priority, run.Spec.Feature))
+	t.row("rows", countsLine(s.counts))
+	workers, slots := worker.Serving(fleet, run.Spec.Lane)
+	t.row("workers", servedBy(workers, slots, fleet))
+	t.row("state", s.phase())
+	t.row("next", nextCommand(run, s))
+	return o.print(t, s)
+}
+
+func nextCommand(run jobs.Run, s runStatus) string {
+	switch {
+	case s.counts.Open() > 0 && s.Workers == 0:
+		return "nightshift worker"
+	case s.counts.Open() > 0:
+		return "nightshift wait " + run.Title()
+	case s.counts.Bad() > 0:
+		return "nightshift errors " + run.Title()
+	}
+	return "nightshift results " + run.Title() + " -o results.jsonl"
+}
+
+func newWatchCmd(f *factory) *cobra.Command {
+	o := &statusOptions{factory: f}
+	every := 2 * time.Second
+	cmd := &cobra.Command{
+		Use:   "watch [RUN]",
+		Short: "status again and again, until Ctrl-C",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Ref = firstArg(args)
+			return runWatch(cmd.Context(), o, every)
+		},
+	}
+	cmd.Flags().DurationVar(&every, "every", every, "time between two looks")
+	f.addOutputFlag(cmd)
+	return cmd
+}
+
+// runWatch repaints a terminal; elsewhere it prints one block after another.
+func runWatch(ctx context.Context, o *statusOptions, every time.Duration) error {
+	if every < 100*time.Millisecond {
+		return usageErrorf("--every %s: want at least 100ms", every)
+	}
+	be, err := o.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		if terminal(o.Out) {
+			fmt.Fprint(o.Out, "\x1b[H\x1b[2J")
+		}
+		fmt.Fprintf(o.Out, "%s\n\n", o.now().Local().Format("15:04:05"))
+		look := o.all
+		if o.Ref != "" {
+			look = o.one
+		}
+		if err := look(ctx, be); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// dataTable is what a command prints: columns that line up also with
+// full-width characters, or tab-separated lines for scripts.
+type dataTable struct {
+	head []string
+	rows [][]string
+	nums map[int]bool // columns that hold numbers line up on the right
+}
+
+func newTable(head ...string) *dataTable { return &dataTable{head: head, nums: map[int]bool{}} }
+
+// numeric aligns the named columns to the right.
+func (t *dataTable) numeric(cols ...int) *dataTable {
+	for _, c := range cols {
+		t.nums[c] = true
+	}
+	return t
+}
+
+func (t *dataTable) row(cells ...any) {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = fmt.Sprint(c)
+	}
+	t.rows = append(t.rows, out)
+}
+
+func (t *dataTable) render(w io.Writer) {
+	tw := table.NewWriter()
+	tw.SetStyle(plainStyle())
+	tw.AppendHeader(toRow(t.head))
+	for _, r := range t.rows {
+		tw.AppendRow(toRow(r))
+	}
+	var conf []table.ColumnConfig
+	for i := range t.head {
+		if t.nums[i] {
+			conf = append(conf, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	tw.SetColumnConfigs(conf)
+	for line := range strings.Lines(tw.Render()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
+}
+
+// plain writes one line a row, cells separated by tabs, no header.
+func (t *dataTable) plain(w io.Writer) {
+	clean := strings.NewReplacer("\t", " ", "\n", " ")
+	for _, r := range t.rows {
+		for i, c := range r {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, clean.Replace(c))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func toRow(cells []string) table.Row {
+	r := make(table.Row, len(cells))
+	for i, c := range cells {
+		r[i] = c
+	}
+	return r
+}
+
+// plainStyle has no frame: two spaces between columns, so that a table can be
+// copied into a mail or cut by a script.
+func plainStyle() table.Style {
+	s := table.StyleDefault
+	s.Box.PaddingLeft = ""
+	s.Box.PaddingRight = "  "
+	s.Options = table.OptionsNoBordersAndSeparators
+	s.Format.Header = text.FormatDefault
+	return s
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	_ "time/tzdata" // the Pacific day must be right on machines without zone files
+)
+
+// pacific is where Gemini's day turns.
+var pacific = mustZone("America/Los_Angeles")
+
+func mustZone(name string) *time.Location {
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		panic(err) // embedded: cannot fail
+	}
+	return loc
+}
+
+// clock prints a time as the user's wall clock shows it; another day is named.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05")
+	}
+	if t.Sub(now).Abs() < 6*24*time.Hour {
+		return t.Format("Mon 15:04")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// pacificReset is when the day's quota comes back: the next Pacific midnight.
+func pacificReset(now time.Time) time.Time {
+	p := now.In(pacific)
+	return time.Date(p.Year(), p.Month(), p.Day()+1, 0, 0, 0, 0, pacific)
+}
+
+// ago prints a distance in the coarse words of a status line.
+func ago(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// usd prints micro-dollars.
+func usd(micro int64) string {
+	switch {
+	case micro == 0:
+		return "$0"
+	case micro < 10_000:
+		return fmt.Sprintf("$%d.%06d", micro/1_000_000, micro%1_000_000)
+	}
+	cents := (micro + 5_000) / 10_000
+	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
+}

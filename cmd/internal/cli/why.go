@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/worker"
+)
+
+type whyOptions struct {
+	*factory
+	What string
+	Run  string
+}
+
+func newWhyCmd(f *factory) *cobra.Command {
+	o := &whyOptions{factory: f}
+	cmd := &cobra.Command{
+		Use:   "why RUN|ROW|LANE|QUEUE",
+		Short: "Say what something waits for, and until when",
+		Long: "Says in a sentence what a run, a row (of the latest run, or of --run), a lane (a model) or a queue waits\n" +
+			"for, and until when.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.What = args[0]
+			return runWhy(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.Run, "run", "", "the `RUN` whose row is meant (default: the latest)")
+	return cmd
+}
+
+// runWhy tries the names in the order in which they are unlikely to be mistaken.
+func runWhy(ctx context.Context, o *whyOptions) error {
+	be, err := o.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	if done, err := o.lane(ctx, be); done || err != nil {
+		return err
+	}
+	if o.Run == "" {
+		run, err := be.store.Find(ctx, o.What)
+		if err == nil {
+			return o.run(ctx, be, run)
+		}
+		var many *jobs.AmbiguousError
+		if errors.As(err, &many) {
+			return err
+		}
+	}
+	run, err := be.store.Find(ctx, o.Run)
+	if err != nil {
+		return err
+	}
+	row, err := be.store.Row(ctx, run.ID, o.What)
+	if errors.Is(err, jobs.ErrNoRow) {
+		return fmt.Errorf("nothing is called %q: no run, no lane, no queue, and no row of %s (--run names another run)", o.What, run.Title())
+	}
+	if err != nil {
+		return err
+	}
+	return o.row(ctx, be, run, row)
+}
+
+// lane explains a lane by its model or name, or the lane of a queue.
+func (o *whyOptions) lane(ctx context.Context, be *backend) (bool, error) {
+	lanes, err := be.lim.Lanes(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, lc := range lanes {
+		name := lc.Lane.String()
+		if strings.EqualFold(o.What, lc.Lane.Model) || o.What == name || isQueueOf(o.What, name) {
+			s, err := be.lim.State(ctx, lc.Lane)
+			if err != nil {
+				return true, err
+			}
+			fmt.Fprintln(o.Out, o.laneSentence(s))
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func isQueueOf(name, lane string) bool {
+	for _, p := range jobs.Priorities {
+		if jobs.Queue(p, lane) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// laneSentence is the lane's trouble, the worst first.
+func (o *whyOptions) laneSentence(s limiter.LaneState) string {
+	now := o.now()
+	n := waiting(s)
+	switch {
+	case s.Cooldown != nil:
+		return fmt.Sprintf("%s rests until %s: the provider refused (%s); %s wait.", s.Lane.Model, clock(s.Cooldown.Until, now),
+			orElse(s.Cooldown.Detail, string(s.Cooldown.Reason)), plural(int(n), "job"))
+	case bulkPause(s.Pauses) != nil:
+		return fmt.Sprintf("%s: %s; %s wait.", s.Lane.Model, pauseSentence(bulkPause(s.Pauses), now), plural(int(n), "job"))
+	case n == 0:
+		return fmt.Sprintf("%s: nothing waits for quota; %s in flight.", s.Lane.Model, plural(int(s.InFlight), "call"))
+	}
+	l := tightest(s)
+	return fmt.Sprintf("%s: %s wait for %s: %s of %s used in this %s, %s held for others; room comes %s.",
+		s.Lane.Model, plural(int(n), "job"), l.Name, amount(l.Unit, l.Used), amount(l.Unit, l.Amount), l.Window,
+		amount(l.Unit, heldForOthers(l)), orElse(o.nextFree(l, s.At), "as soon as a class gives some back"))
+}
+
+func bulkPause(ps []limiter.Pause) *limiter.Pause {
+	for i := range ps {
+		if ps[i].Class == "bulk" {
+			return &ps[i]
+		}
+	}
+	return nil
+}
+
+func pauseSentence(p *limiter.Pause, now time.Time) string {
+	until := "until it is lifted"
+	if !p.Until.IsZero() {
+		until = "until " + clock(p.Until, now)
+	}
+	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Class, p.Owner, clock(p.Since, now), until, orElse(p.Detail, p.Reason))
+}
+
+// tightest is the limit with the least room for bulk, as a share of itself.
+func tightest(s limiter.LaneState) limiter.LimitState {
+	best, least := s.Limits[0], 2.0
+	for _, l := range s.Limits {
+		for _, c := range l.Classes {
+			if share := float64(c.Room) / float64(max(l.Amount, 1)); c.Class == "bulk" && share < least {
+				best, least = l, share
+			}
+		}
+	}
+	return best
+}
+
+func heldForOthers(l limiter.LimitState) int64 {
+	held := l.Amount - l.Effective
+	for _, c := range l.Classes {
+		held += max(0, c.Protected-c.Used)
+	}
+	return held
+}
+
+// run explains a run by what its rows are doing.
+func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
+	counts, err := be.store.Counts(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "%s: %s.\n", run.Title(), countsLine(counts))
+	if counts.Open() == 0 {
+		fmt.Fprintln(o.Out, "Nothing waits: every row has ended.")
+		return nil
+	}
+	fleet, err := worker.Fleet(ctx, be.rdb)
+	if err != nil {
+		return err
+	}
+	if n, _ := worker.Serving(fleet, run.Spec.Lane); n == 0 {
+		fmt.Fprintln(o.Out, "No worker serves its lane: start one with `nightshift worker`.")
+		return nil
+	}
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if err != nil {
+		return err
+	}
+	s, err := be.lim.State(ctx, lane)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Out, o.laneSentence(s))
+	return nil
+}
+
+// row explains one row by its state and its ticket.
+func (o *whyOptions) row(ctx context.Context, be *backend, run jobs.Run, row jobs.RowInfo) error {
+	switch row.State {
+	case jobs.Waiting:
+		return o.ticket(ctx, be, run, row)
+	case jobs.Queued:
+		fmt.Fprintf(o.Out, "%s of %s is in queue %s; no worker has looked at it yet.\n", row.Row, run.Title(), row.Queue)
+	case jobs.Running:
+		fmt.Fprintf(o.Out, "%s of %s is being worked on now.\n", row.Row, run.Title())
+	case jobs.RetryWait:
+		fmt.Fprintf(o.Out, "%s of %s failed and will be tried again within %s.\n", row.Row, run.Title(), 30*time.Second)
+	default:
+		o.ended(run, row)
+	}
+	return nil
+}
+
+func (o *whyOptions) ended(run jobs.Run, row jobs.RowInfo) {
+	fmt.Fprintf(o.Out, "%s of %s is %s", row.Row, run.Title(), row.State)
+	if r := row.Result; r != nil {
+		fmt.Fprintf(o.Out, " since %s", clock(r.Finished, o.now()))
+		if r.Error != nil {
+			fmt.Fprintf(o.Out, " after %s: %s (%s)", plural(r.Attempts, "attempt"), r.Error.Message, r.Error.Cause)
+		}
+	}
+	fmt.Fprintln(o.Out, ".")
+}
+
+func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row jobs.RowInfo) error {
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if err != nil {
+		return err
+	}
+	t, err := be.lim.Ticket(ctx, lane, row.Task.ID())
+	if errors.Is(err, limiter.ErrNoTicket) {
+		fmt.Fprintf(o.Out, "%s of %s was put back and will be looked at again shortly.\n", row.Row, run.Title())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if t.Released {
+		fmt.Fprintf(o.Out, "%s of %s has its turn: a worker takes it up now.\n", row.Row, run.Title())
+		return nil
+	}
+	state, err := be.lim.State(ctx, lane)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "%s of %s waits for %s: place %s of %s in its line, its turn comes in about %s (%s).\n",
+		row.Row, run.Title(), orElse(t.Limiter, "its turn"), humanize.Comma(t.Position), humanize.Comma(t.Waiting),
+		ago(t.ETA), clock(o.now().Add(t.ETA), o.now()))
+	fmt.Fprintln(o.Out, o.laneSentence(state))
+	return nil
+}

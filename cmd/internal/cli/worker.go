@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"nightshift/scheduler"
+)
+
+type workerOptions struct {
+	*factory
+	Concurrency int
+	JSON        bool
+}
+
+func newWorkerCmd(f *factory) *cobra.Command {
+	o := &workerOptions{factory: f}
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Work the queues until told to stop; any number of them may run",
+		Long: "Takes rows off the queues and calls Gemini under the fleet's shared limits. The first SIGTERM or Ctrl-C\n" +
+			"lets calls in flight end; a second one stops at once, and those rows run again elsewhere.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), o) },
+	}
+	cmd.Flags().IntVar(&o.Concurrency, "concurrency", 0, "calls in flight for each lane (default worker.concurrency)")
+	cmd.Flags().BoolVar(&o.JSON, "log-json", false, "log JSON lines")
+	return cmd
+}
+
+func runWorker(ctx context.Context, o *workerOptions) error {
+	be, err := o.openFleet(ctx, "worker")
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	if o.Concurrency > 0 {
+		be.conf.Worker.Concurrency = o.Concurrency
+	}
+	be.log = slog.New(slog.NewTextHandler(o.Err, nil))
+	if o.JSON {
+		be.log = slog.New(slog.NewJSONHandler(o.Err, nil))
+	}
+	if len(be.conf.Models) == 0 {
+		return be.conf.noLimits("gemini-3.5-flash")
+	}
+	if err := be.lim.Configure(ctx, be.conf.limiterConfig()); err != nil {
+		return err
+	}
+	e, err := be.newEngine(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	warnRedis(ctx, be)
+	sweeper := &scheduler.Sweeper{Redis: be.rdb, Store: be.store, Owner: e.worker.Info().ID, Logger: be.log}
+	go sweeper.Run(ctx)
+	be.log.Info("worker is ready", "redis", redisHost(be.conf.Redis), "project", be.conf.Gemini.Project, "models", len(be.conf.Models))
+	context.AfterFunc(ctx, func() {
+		be.log.Info("worker stops when its calls in flight have ended; a second signal stops it at once")
+	})
+	return e.worker.Run(ctx)
+}
+
+// warnRedis says once at the start what would lose jobs later.
+func warnRedis(ctx context.Context, be *backend) {
+	for _, c := range redisSettings(ctx, be.rdb) {
+		if c.Verdict == verdictBad {
+			be.log.Warn("Redis may lose jobs", "setting", c.What, "is", c.Is, "remedy", c.Remedy)
+		}
+	}
+}

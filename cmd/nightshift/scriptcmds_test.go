@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exitCode runs a command and wants its exit code: `exitcode 6 nightshift …`.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode CODE COMMAND [ARG ...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// startRedis starts a Redis of the script's own and puts its URL in $REDIS.
+// A script that needs it begins with `[!exec:redis-server] skip`; CI, where
+// nothing may be skipped, installs one.
+func startRedis(ts *testscript.TestScript, _ bool, _ []string) {
+	server, err := exec.LookPath("redis-server")
+	ts.Check(err)
+	dir := ts.MkAbs("redis")
+	ts.Check(os.MkdirAll(dir, 0o755))
+	port := freePort(ts)
+	cmd := exec.Command(server, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes", "--logfile", filepath.Join(dir, "log"))
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	waitFor(ts, "127.0.0.1:"+port)
+	ts.Setenv("REDIS", "redis://127.0.0.1:"+port+"/0")
+}
+
+func freePort(ts *testscript.TestScript) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	return port
+}
+
+// waitFor dials until somebody listens.
+func waitFor(ts *testscript.TestScript, addr string) {
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		if c, err := net.DialTimeout("tcp", addr, 100*time.Millisecond); err == nil {
+			_ = c.Close()
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	ts.Fatalf("nobody listens at %s", addr)
+}
