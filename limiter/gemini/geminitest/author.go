@@ -3,6 +3,7 @@ package geminitest
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,7 +35,7 @@ func (v *visit) author(index int) *author {
 		config: v.q.generate.GenerationConfig, prompt: p, id: v.call.ID, least: v.model.AnswerTokens, s: v.s,
 	}
 	a.lang = languageOf(p)
-	a.words = keywords(p.last(), a.id)
+	a.words = keywords(rowData(p.last(), a.id), a.id)
 	a.next = index
 	return a
 }
@@ -98,25 +99,39 @@ func (a *author) word() string {
 	return w
 }
 
-// keywords are the telling words at the end of a prompt, where a row's own
-// data stands; each once, and none of the row's id.
-func keywords(s, id string) []string {
-	const look = 600 // bytes
-	if len(s) > look {
-		s = s[len(s)-look:]
-		if i := strings.IndexAny(s, " \n"); i >= 0 {
-			s = s[i:]
+// rowData is where a row's own text probably begins: behind its id, behind
+// the last empty line, or behind the first colon.
+func rowData(s, id string) string {
+	const little = 20 // bytes: too few to be the row
+	for _, at := range []int{afterID(s, id), strings.LastIndex(s, "\n\n"), strings.Index(s, ": ")} {
+		if at >= 0 && len(s)-at > little {
+			return s[at:]
 		}
 	}
-	var words []string
-	seen := map[string]bool{}
-	for _, w := range strings.FieldsFunc(s, notWord) {
-		low := strings.ToLower(w)
-		if !telling(low) || seen[low] || strings.Contains(id, w) {
-			continue
+	return s
+}
+
+func afterID(s, id string) int {
+	if at := strings.Index(s, id); id != "" && at >= 0 {
+		return at + len(id)
+	}
+	return -1
+}
+
+// keywords are the first telling words of a row's text: each once, no labels
+// ("name:") and none of the row's id.
+func keywords(s, id string) []string {
+	const most = 12
+	words := make([]string, 0, most)
+	for len(words) < most {
+		var w string
+		if w, s = cutWord(s); w == "" {
+			break
 		}
-		seen[low] = true
-		words = append(words, strings.ReplaceAll(w, "*", ""))
+		label := strings.HasPrefix(s, ":") || strings.HasPrefix(s, `":`)
+		if !label && telling(w) && !contains(words, w) && !strings.Contains(id, w) {
+			words = append(words, w)
+		}
 	}
 	if len(words) == 0 {
 		return []string{"simulation"}
@@ -124,16 +139,41 @@ func keywords(s, id string) []string {
 	return words
 }
 
-// notWord parts words at everything but letters, also where a script is
-// written without blanks: there the particles in hiragana part them.
-func notWord(r rune) bool { return !unicode.IsLetter(r) || unicode.Is(unicode.Hiragana, r) }
+// cutWord takes the next word off a text. Words end at everything but
+// letters; where a script is written without blanks, also at hiragana.
+func cutWord(s string) (word, rest string) {
+	start := strings.IndexFunc(s, wordRune)
+	if start < 0 {
+		return "", ""
+	}
+	s = s[start:]
+	end := strings.IndexFunc(s, notWordRune)
+	if end < 0 {
+		end = len(s)
+	}
+	return s[:end], s[end:]
+}
 
-func telling(low string) bool {
-	n := utf8.RuneCountInString(low)
-	if low[0] >= 0x80 && !strings.ContainsFunc(low, unicode.IsLower) {
+func wordRune(r rune) bool {
+	if r < 0x80 {
+		return r|0x20 >= 'a' && r|0x20 <= 'z'
+	}
+	return unicode.IsLetter(r) && !unicode.Is(unicode.Hiragana, r)
+}
+
+func notWordRune(r rune) bool { return !wordRune(r) }
+
+func contains(words []string, w string) bool {
+	return slices.ContainsFunc(words, func(known string) bool { return strings.EqualFold(known, w) })
+}
+
+// telling leaves out what is too short, too long or too common to mean much.
+func telling(w string) bool {
+	n := utf8.RuneCountInString(w)
+	if w[0] >= 0x80 && !strings.ContainsFunc(w, unicode.IsLower) {
 		return n >= 2 && n <= 12
 	}
-	return n >= 4 && n <= 24 && !common[low]
+	return n >= 4 && n <= 24 && !common[strings.ToLower(w)]
 }
 
 var common = func() map[string]bool {

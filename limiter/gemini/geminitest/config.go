@@ -2,7 +2,6 @@ package geminitest
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"time"
@@ -91,55 +90,6 @@ const (
 	FixedMinute   Counting = "fixed_minute"   // from one full minute to the next
 	TokenBucket   Counting = "token_bucket"   // holds a minute's limit, refills evenly
 )
-
-// Latency is how long answers take. A call takes
-// (Base + PerToken·output)·X, X log-normal with median 1 and the given sigma.
-type Latency struct {
-	Base     time.Duration `json:"base,omitempty" yaml:"base,omitempty"`
-	PerToken time.Duration `json:"per_token,omitempty" yaml:"per_token,omitempty"` // of output, thoughts included
-	Sigma    float64       `json:"sigma,omitempty" yaml:"sigma,omitempty"`         // 0: always the same; 0.3 is lively
-	// SlowShare of the calls take SlowFactor (default 10) times as long.
-	SlowShare  float64 `json:"slow_share,omitempty" yaml:"slow_share,omitempty"`
-	SlowFactor float64 `json:"slow_factor,omitempty" yaml:"slow_factor,omitempty"`
-	// Arrival delays a call by up to this before the server counts it.
-	Arrival time.Duration `json:"arrival,omitempty" yaml:"arrival,omitempty"`
-}
-
-// UnmarshalJSON takes durations as Go writes them ("250ms").
-func (l *Latency) UnmarshalJSON(b []byte) error {
-	type plain Latency // without this method
-	text := struct {
-		*plain
-		Base     string `json:"base"`
-		PerToken string `json:"per_token"`
-		Arrival  string `json:"arrival"`
-	}{plain: (*plain)(l)}
-	if err := json.Unmarshal(b, &text); err != nil {
-		return fmt.Errorf("latency: %w", err)
-	}
-	for field, s := range map[*time.Duration]string{&l.Base: text.Base, &l.PerToken: text.PerToken, &l.Arrival: text.Arrival} {
-		if s == "" {
-			continue
-		}
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return fmt.Errorf("latency: %w", err)
-		}
-		*field = d
-	}
-	return nil
-}
-
-// MarshalJSON writes durations as UnmarshalJSON reads them.
-func (l Latency) MarshalJSON() ([]byte, error) {
-	type plain Latency
-	return json.Marshal(struct {
-		plain
-		Base     string `json:"base"`
-		PerToken string `json:"per_token"`
-		Arrival  string `json:"arrival"`
-	}{plain(l), l.Base.String(), l.PerToken.String(), l.Arrival.String()})
-}
 
 // check fills what was left out and names the first field that is wrong.
 func (c *Config) check() error {

@@ -68,43 +68,78 @@ func (l language) opening(id string) string {
 // languageOf finds the language that the prompt asks for: by code after
 // "lang" or "language", else the first that is named.
 func languageOf(p *prompt) language {
+	named := -1
 	for _, t := range p.texts {
-		if i := languageCode(t); i >= 0 {
-			return languages[i]
+		code, name := scanLanguage(t)
+		if code >= 0 {
+			return languages[code]
+		}
+		if named < 0 {
+			named = name
 		}
 	}
-	best, at := 0, -1
-	for i, l := range languages {
-		for _, name := range l.names {
-			for _, t := range p.texts {
-				if found := strings.Index(t, name); found >= 0 && (at < 0 || found < at) {
-					best, at = i, found
-				}
-			}
-		}
-	}
-	return languages[best]
+	return languages[max(named, 0)]
 }
 
-// languageCode gives the language whose code follows lang, language, locale
-// or target and a sign; -1: none.
-func languageCode(s string) int {
-	for _, word := range []string{"lang", "Lang", "locale", "Locale"} {
-		for rest := s; ; {
-			i := strings.Index(rest, word)
-			if i < 0 {
-				break
+// scanLanguage goes through a text once and looks at the beginning of each
+// word. It gives the indices of the first code and of the first name; -1: none.
+func scanLanguage(s string) (code, name int) {
+	name = -1
+	letter := false // the byte before is part of a word
+	for i := range len(s) {
+		b := s[i]
+		start := !letter || b >= 0xC0 // a script without blanks
+		letter = b|0x20 >= 'a' && b|0x20 <= 'z'
+		if !start {
+			continue
+		}
+		if b|0x20 == 'l' {
+			if code = codeAt(s[i+1:]); code >= 0 {
+				return code, name
 			}
-			rest = rest[i+len(word):]
-			after, ok := cutSign(rest[idLength(rest):])
-			if !ok {
-				continue
-			}
-			code, _, _ := strings.Cut(strings.ToLower(after[:idLength(after)]), "-")
-			if at := slices.IndexFunc(languages, func(l language) bool { return l.code == code }); at >= 0 {
-				return at
-			}
+		}
+		if name < 0 && byFirst[b] != nil {
+			name = nameAt(s[i:], byFirst[b])
+		}
+	}
+	return -1, name
+}
+
+// spelling is one name of a language.
+type spelling struct {
+	name  string
+	index int
+}
+
+// byFirst has the names by their first byte.
+var byFirst = func() (table [256][]spelling) {
+	for i, l := range languages {
+		for _, name := range l.names {
+			table[name[0]] = append(table[name[0]], spelling{name, i})
+		}
+	}
+	return table
+}()
+
+func nameAt(s string, names []spelling) int {
+	for _, n := range names {
+		if strings.HasPrefix(s, n.name) {
+			return n.index
 		}
 	}
 	return -1
+}
+
+// codeAt reads what follows an l: "ang" or "ocale" in some word, a sign and a
+// code that we know, perhaps with a region.
+func codeAt(s string) int {
+	if !strings.HasPrefix(s, "ang") && !strings.HasPrefix(s, "ocale") {
+		return -1
+	}
+	after, ok := cutSign(s[idLength(s):])
+	if !ok {
+		return -1
+	}
+	code, _, _ := strings.Cut(after[:idLength(after)], "-")
+	return slices.IndexFunc(languages, func(l language) bool { return strings.EqualFold(l.code, code) })
 }
