@@ -18,6 +18,7 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 	defer cancel()
 	ctx, seen := gemini.Observe(gemini.WithCaller(ctx, l.caller(j, full)))
 	out, err := l.ask(ctx, j)
+	j.called = seen.Permit != nil
 	if err != nil || seen.Denied != nil || seen.Verdict != nil {
 		return l.failed(ctx, j, out, seen, err)
 	}

@@ -20,6 +20,7 @@ type job struct {
 	run     *run
 	attempt int  // from 1
 	slot    bool // a call slot is held
+	called  bool // a permit was given
 	prompt  string
 	system  string
 	key     string
@@ -75,10 +76,12 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 		return l.away("the ledger", err)
 	}
 	if j.begun.Outcome != jobs.Proceed {
+		l.drop(ctx, j)
 		return nil
 	}
 	j.row = j.begun.Row
 	if j.run, err = l.w.runs.get(ctx, j.task.Run); errors.Is(err, jobs.ErrNoRun) {
+		l.drop(ctx, j)
 		return nil
 	} else if err != nil {
 		return l.away("the run's record", err)
@@ -86,6 +89,14 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 	out := l.look(ctx, j)
 	l.giveSlot(j)
 	return l.settle(ctx, j, out)
+}
+
+// drop gives the row's place in the line back: it ends without the permit that
+// would have done so.
+func (l *lane) drop(ctx context.Context, j *job) {
+	if err := l.w.cfg.Gate.Drop(ctx, l.lane, j.task.ID()); err != nil {
+		l.w.cfg.Logger.Debug("a finished row keeps its place in the line for now", "task", j.task.ID(), "err", err)
+	}
 }
 
 // away puts a task back because Redis did not answer: nobody's fault, and the
@@ -151,6 +162,9 @@ func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 	case out.end == jobs.None:
 		out.end = lastState(out)
 		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.attempts(j))
+	}
+	if !j.called {
+		l.drop(ctx, j)
 	}
 	return l.finish(ctx, j, out)
 }

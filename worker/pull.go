@@ -17,6 +17,8 @@ type Gate interface {
 	// Pull releases the tickets whose turn it is, at most as many as there are
 	// free slots; at most one pass per lane in half a second over all processes.
 	Pull(ctx context.Context, lane limiter.Lane, slots int) ([]limiter.Pulled, error)
+	// Drop gives the places of tickets back whose jobs will never come.
+	Drop(ctx context.Context, lane limiter.Lane, tickets ...string) error
 }
 
 // pullEvery is how often a worker offers to pull.
@@ -64,17 +66,18 @@ func (p *puller) tick(ctx context.Context) {
 		}
 		return
 	}
-	for queue, ids := range p.byQueue(pulled) {
+	for queue, ids := range p.byQueue(ctx, pulled) {
 		p.move(ctx, queue, ids)
 	}
 }
 
 // byQueue sorts the released and the late by queue, the late first.
-func (p *puller) byQueue(pulled []limiter.Pulled) map[string][]string {
+func (p *puller) byQueue(ctx context.Context, pulled []limiter.Pulled) map[string][]string {
 	ids := map[string][]string{}
 	for id, l := range p.late {
 		if p.now().After(l.until) {
 			delete(p.late, id)
+			p.dropIfGone(ctx, l.queue, id)
 			continue
 		}
 		ids[l.queue] = append(ids[l.queue], id)
@@ -86,6 +89,18 @@ func (p *puller) byQueue(pulled []limiter.Pulled) map[string][]string {
 		p.late[t.Ticket] = late{queue: q, until: p.now().Add(lateFor)}
 	}
 	return ids
+}
+
+// dropIfGone gives the place of a ticket back whose task does not exist any
+// more (deleted in asynqmon, say): the limiter would release it again and again.
+func (p *puller) dropIfGone(ctx context.Context, queue, id string) {
+	n, err := p.rdb.Exists(ctx, taskPrefix(queue)+id).Result()
+	if err == nil && n == 0 {
+		err = p.gate.Drop(ctx, p.lane, id)
+	}
+	if err != nil {
+		p.log.Debug("a vanished job keeps its place in the line for now", "task", id, "err", err)
+	}
 }
 
 // move moves what it can; what it could not stays in p.late.

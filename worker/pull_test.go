@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -32,6 +33,12 @@ func TestPulledRowsComeAtOnce(t *testing.T) {
 		if _, ok := r.results(run)["r17"]; !ok {
 			t.Error("another row was done")
 		}
+		time.Sleep(lateFor + time.Second)
+		r.gate.set(func(g *testGate) {
+			if !slices.Equal(g.dropped, []string{"gone"}) {
+				t.Errorf("places given back: %v, want that of the vanished task", g.dropped)
+			}
+		})
 	})
 }
 

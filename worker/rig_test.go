@@ -22,11 +22,6 @@ import (
 	"google.golang.org/genai"
 )
 
-func TestMain(m *testing.M) {
-	LogRedis(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
-}
-
 const (
 	testModel = "gemini-3.5-flash-lite" // one that does not think, so that answers are short
 	testLane  = "gemini/test/global/" + testModel
@@ -55,12 +50,11 @@ func newRig(t testing.TB, faults ...geminitest.Fault) *rig {
 }
 
 // client is the SDK over the governed transport over the simulated Gemini.
-func (r *rig) client() *genai.Client {
-	lanes, err := gemini.NewLaneMap("test", "", gemini.Model{Name: testModel}, gemini.Model{Name: "gemini-embedding-2"})
-	if err != nil {
-		r.Fatal(err)
-	}
-	tr, err := gemini.NewTransport(gemini.TransportConfig{Base: r.sim, APIKey: "test-key", Gate: r.gate, Cooler: r.gate, Lanes: lanes})
+func (r *rig) client() *genai.Client { return r.clientOver(r.gate) }
+
+func (r *rig) clientOver(gate gemini.Gate) *genai.Client {
+	r.Helper()
+	tr, err := gemini.NewTransport(gemini.TransportConfig{Base: r.sim, APIKey: "test-key", Gate: gate, Lanes: testLanes()})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -193,6 +187,7 @@ type testGate struct {
 	settled  []limiter.Settlement
 	cooled   []string
 	requests []limiter.Request
+	dropped  []string
 }
 
 func (g *testGate) Acquire(_ context.Context, q limiter.Request) (*limiter.Permit, error) {
@@ -234,6 +229,13 @@ func (g *testGate) Pull(_ context.Context, _ limiter.Lane, slots int) ([]limiter
 	p := g.pulled
 	g.pulled = nil
 	return p, nil
+}
+
+func (g *testGate) Drop(_ context.Context, _ limiter.Lane, tickets ...string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dropped = append(g.dropped, tickets...)
+	return nil
 }
 
 // set changes the gate while workers run.
