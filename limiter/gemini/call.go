@@ -82,7 +82,7 @@ func (c *call) estimate() error {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
 	c.obs.Estimate = c.guess.Amounts
-	if least(c.guess.Amounts[limiter.InputTokens]) > c.model.Context {
+	if c.guess.Least > c.model.Context {
 		return c.deny(limiter.ReasonTooLarge, func(d *limiter.Denied) {
 			d.Limiter, d.Node, d.Permanent = "context", "lane", true
 			d.Limit, d.Shortage = c.model.Context, c.guess.Amounts[limiter.InputTokens]-c.model.Context

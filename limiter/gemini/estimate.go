@@ -20,6 +20,7 @@ type Ask struct {
 type Estimate struct {
 	Amounts limiter.Amounts
 	Input   int64 // input tokens by rule, before the learned correction
+	Least   int64 // input tokens that the request surely has
 
 	cache string // name of the cached content that is used
 }
@@ -57,8 +58,8 @@ func (e *Estimator) Ask(a Ask) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	cached := e.cachedTokens(r.cached)
-	rule := r.input() + cached
+	rule, least := r.input()
+	rule += e.cachedTokens(r.cached)
 	input, output := e.Learning.correct(a.Lane, a.Feature, rule), r.output()
 	m := limiter.Amounts{
 		limiter.Requests: max(1, r.texts), limiter.InputTokens: input, limiter.OutputTokens: output,
@@ -68,7 +69,7 @@ func (e *Estimator) Ask(a Ask) (Estimate, error) {
 		m[limiter.Streams] = 1
 	}
 	m[limiter.MicroUSD] = e.money(a.Model.Name, Usage{Prompt: input, Candidates: output, Tier: r.tier})
-	return Estimate{Amounts: m, Input: rule, cache: r.cached}, nil
+	return Estimate{Amounts: m, Input: rule, Least: min(least, input), cache: r.cached}, nil
 }
 
 func (e *Estimator) money(model string, u Usage) int64 {
@@ -82,9 +83,6 @@ func (e *Estimator) money(model string, u Usage) int64 {
 	cost, _ := e.Prices.Cost(model, u, now())
 	return cost
 }
-
-// least is the input that a request surely has when so much was estimated.
-func least(input int64) int64 { return input * 8 / 10 }
 
 func (e *Estimator) cachedTokens(name string) int64 {
 	if name == "" {

@@ -89,7 +89,7 @@ func (c *call) judge(a *answer, got Answer) {
 // neverFits holds for a request that is larger by itself than the minute's
 // tokens that the provider names: waiting cannot help it.
 func (c *call) neverFits(v Verdict) bool {
-	return v.Kind == Wait && v.Reason == "input_tpm" && v.Limit > 0 && least(c.obs.Estimate[limiter.InputTokens]) > v.Limit
+	return v.Kind == Wait && v.Reason == "input_tpm" && v.Limit > 0 && c.guess.Least > v.Limit
 }
 
 // settleEnd settles by what the provider counted, or may have counted.
@@ -149,6 +149,9 @@ func servedTier(h http.Header, reported string) string {
 }
 
 func (c *call) learn(a *answer, got Answer) {
+	if a.usage.Mismatch {
+		c.t.log.Debug("the provider's token counts do not add up", "lane", c.obs.Lane.String(), "trace_id", c.obs.TraceID)
+	}
 	if a.hasUsage && got.Err == nil {
 		c.t.cfg.Estimator.Learn(c.ask, c.guess, c.obs.Usage)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Observation is what the transport saw of the last call made under its
 // context. Read it after the call returned; for a stream after the body ended,
-// failed or was closed.
+// failed or was closed. One context observes one call at a time.
 type Observation struct {
 	Denied   *limiter.Denied  // why no call was made; nil when one was
 	Permit   *limiter.Permit  // nil when none was given

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
 )
 
 // PriceBook knows what models cost and when. It is fixed once made.
@@ -47,10 +47,8 @@ var EmbeddedPrices = sync.OnceValue(func() *PriceBook {
 // ReadPrices reads a price book. Unknown keys, a model named twice and
 // impossible prices are errors that name the place.
 func ReadPrices(r io.Reader) (*PriceBook, error) {
-	dec := yaml.NewDecoder(r)
-	dec.KnownFields(true)
 	var f priceFile
-	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+	if err := yaml.NewDecoder(r, yaml.Strict()).Decode(&f); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("prices: %w", err)
 	}
 	b := &PriceBook{models: map[string]*modelPrices{}, tiers: f.Tiers}

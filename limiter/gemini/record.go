@@ -42,9 +42,10 @@ type Record struct {
 // Admitted is a record's decision when neither we nor the provider refused.
 const Admitted limiter.Decision = "admitted"
 
-// record keeps what became of the call.
+// record keeps what became of the call. A caller that only wanted a place in
+// the line made none.
 func (c *call) record(err error) {
-	if c.t.cfg.Records == nil {
+	if c.t.cfg.Records == nil || c.caller.Full {
 		return
 	}
 	o := c.obs
@@ -102,6 +103,9 @@ func (c *call) errorText(err error) string {
 		text = err.Error()
 	case c.obs.Verdict != nil && len(c.obs.Verdict.Evidence) > 0:
 		text = c.obs.Verdict.Evidence[0]
+	}
+	if text == "" {
+		return ""
 	}
 	return clip(redactKey(text, c.t.cfg.APIKey), 300)
 }

@@ -92,7 +92,7 @@ func snakeCase(s string) string {
 // request is what of a request bears on its cost.
 type request struct {
 	model   Model
-	text    int64 // hundredths of a token
+	text    textCount
 	parts   []mediaPart
 	part    mediaPart // the part at hand
 	texts   int64     // of a batch
@@ -125,12 +125,12 @@ func (r *request) see(f *field, raw []byte) {
 	switch f.name {
 	case "text":
 		if len(raw) > 1 && raw[0] == '"' {
-			r.text += estimateJSON(raw[1 : len(raw)-1])
+			r.text.add(weighJSON(raw[1 : len(raw)-1]))
 		}
 	case "json":
-		r.text += estimateJSON(raw)
+		r.text.add(weighJSON(raw))
 	case "content":
-		r.text += overhead * 100
+		r.text.loose += overhead * 100
 	case "text of batch":
 		r.texts++
 	case "cached":
@@ -183,13 +183,13 @@ func (r *request) seeMedia(f *field, raw []byte) {
 	}
 }
 
-// input is the tokens that go in.
-func (r *request) input() int64 {
-	n := tokens(r.text) + overhead
+// input is the tokens that go in: at most, and those that surely do.
+func (r *request) input() (most, least int64) {
+	var media int64
 	for _, p := range r.parts {
-		n += p.tokens(r)
+		media += p.tokens(r)
 	}
-	return n
+	return r.text.most() + media + overhead, r.text.least() + media/2
 }
 
 // output is the most that may come out: the cap, and a thinking budget stated

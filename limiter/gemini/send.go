@@ -2,9 +2,9 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -91,17 +91,17 @@ func (c *call) setHeader(h http.Header) {
 }
 
 // setServerTimeout writes the deadline anew: the SDK wrote it before the
-// request waited for its permit.
+// request waited for its permit. It never goes under what Gemini takes; a
+// client that wants less hangs up by itself.
 func (c *call) setServerTimeout(h http.Header) {
-	deadline, ok := c.ctx.Deadline()
-	if !ok {
+	left, _ := strconv.ParseInt(h.Get("X-Server-Timeout"), 10, 64)
+	if deadline, ok := c.ctx.Deadline(); ok {
+		remaining := int64(time.Until(deadline) / time.Second)
+		left = min(cmp.Or(max(left, 0), remaining), remaining)
+	} else if left <= 0 {
 		return
 	}
-	left := int64(math.Floor(time.Until(deadline).Seconds()))
-	left = max(left, int64(c.t.cfg.Bounds.LeastTime/time.Second)) // it was worth sending a moment ago
-	if had, err := strconv.ParseInt(h.Get("X-Server-Timeout"), 10, 64); err == nil && had > 0 {
-		left = min(left, had)
-	}
+	left = max(left, int64(c.t.cfg.Bounds.LeastTime/time.Second))
 	h.Set("X-Server-Timeout", strconv.FormatInt(left, 10))
 }
 

@@ -5,12 +5,11 @@ import "unicode/utf8"
 // Weights are hundredths of a token per character, on the high side of what
 // Gemini's tokenizer makes of ordinary text, for each kind of script.
 const (
-	wLetter   = 30  // a-z: 4.2 letters a token in English, fewer in other languages
+	wLetter   = 27  // a-z: 3.7 a token; English has longer tokens, most languages have not
 	wUpper    = 55  // capitals and mixed case break words up
-	wDigit    = 100 // each digit is a token
-	wSpace    = 12  // mostly joins the word behind it
-	wNewline  = 60
-	wSymbol   = 75
+	wSymbol   = 100 // and each digit
+	wNewline  = 100
+	wBlank    = 25 // more white space behind white space; one blank belongs to the word behind it
 	wAccented = 100
 	wCyrillic = 48
 	wOther    = 70  // Greek, Hebrew, Arabic, Indic scripts
@@ -19,47 +18,85 @@ const (
 	wHan      = 110 // rare ones take up to three
 	wRare     = 300 // falls back to bytes
 	wEmoji    = 300
-	wJoiner   = 100 // joiners, variation selectors and skin tones in emoji
+	wJoiner   = 100 // joiners, variation selectors and skin tones in emoji; general punctuation
+	leastWord = 100 // a word of ASCII letters is one token at least
 )
 
-// ascii has the weight of each ASCII character.
-var ascii = func() (w [utf8.RuneSelf]uint8) {
-	for c := range w {
-		switch {
-		case c >= 'a' && c <= 'z':
-			w[c] = wLetter
-		case c >= 'A' && c <= 'Z':
-			w[c] = wUpper
-		case c >= '0' && c <= '9':
-			w[c] = wDigit
-		case c == ' ':
-			w[c] = wSpace
-		case c == '\n', c == '\t', c == '\r':
-			w[c] = wNewline
-		default:
-			w[c] = wSymbol
-		}
+// textCount adds up the weight of a text, apart for what is sure within a few
+// hundredths (words of ASCII letters) and what may be a third less.
+type textCount struct {
+	sure  int64
+	loose int64
+	word  int64 // weight of the ASCII word at hand
+	blank bool  // after white space
+}
+
+// rune takes the next character.
+func (t *textCount) rune(r rune) {
+	if r < utf8.RuneSelf {
+		t.ascii(byte(r))
+		return
 	}
-	return w
-}()
+	t.endWord()
+	t.blank = false
+	t.loose += weight(r)
+}
+
+func (t *textCount) ascii(c byte) {
+	switch {
+	case c >= 'a' && c <= 'z':
+		t.word += wLetter
+		t.blank = false
+	case c >= 'A' && c <= 'Z':
+		t.word += wUpper
+		t.blank = false
+	case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+		t.endWord()
+		t.space(c)
+	default: // a digit weighs what a symbol does
+		t.endWord()
+		t.blank = false
+		t.loose += wSymbol
+	}
+}
+
+func (t *textCount) space(c byte) {
+	switch {
+	case t.blank:
+		t.loose += wBlank
+	case c == '\n':
+		t.loose += wNewline
+	}
+	t.blank = true
+}
+
+func (t *textCount) endWord() {
+	if t.word > 0 {
+		t.sure += max(t.word, leastWord)
+		t.word = 0
+	}
+}
+
+// add puts a finished text to a sum of several.
+func (t *textCount) add(more textCount) {
+	more.endWord()
+	t.sure += more.sure
+	t.loose += more.loose
+}
+
+// most and least are tokens that the text may have.
+func (t *textCount) most() int64  { return (t.sure + t.loose + 99) / 100 }
+func (t *textCount) least() int64 { return t.sure*85/10_000 + t.loose*60/10_000 }
 
 // EstimateText is about how many tokens a text has, rather too many than too few.
 func EstimateText(s string) int64 {
-	var sum int64
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			sum += int64(ascii[c])
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		sum += weight(r)
-		i += n
+	var t textCount
+	for _, r := range s {
+		t.rune(r)
 	}
-	return tokens(sum)
+	t.endWord()
+	return t.most()
 }
-
-func tokens(hundredths int64) int64 { return (hundredths + 99) / 100 }
 
 // weight is that of a rune beyond ASCII.
 func weight(r rune) int64 {
@@ -78,6 +115,8 @@ func weight(r rune) int64 {
 		return wKana
 	case r >= 0x1E00 && r < 0x2000: // Vietnamese and old Greek
 		return wAccented
+	case r >= 0xD800 && r < 0xE000: // half of an escaped pair
+		return wEmoji / 2
 	case r >= 0x3000 && r < 0x3040, r >= 0x3400 && r < 0xA000, r >= 0xF900 && r < 0xFB00:
 		return wHan
 	case r >= 0xFE00 && r < 0xFE10, r >= 0x1F3FB && r < 0x1F400:
@@ -88,34 +127,26 @@ func weight(r rune) int64 {
 	return wRare
 }
 
-// estimateJSON counts the text inside a JSON string, without its quotes, as it
-// stands in a document: escapes are one character each.
-func estimateJSON(p []byte) int64 {
-	var sum int64
+// weighJSON counts the text inside a JSON string, without its
+// quotes, as it stands in a document: escapes are one character each.
+func weighJSON(p []byte) (t textCount) {
 	for i := 0; i < len(p); {
 		c := p[i]
 		switch {
 		case c == '\\':
 			r, n := escaped(p[i:])
-			sum += runeWeight(r)
+			t.rune(r)
 			i += n
 		case c < utf8.RuneSelf:
-			sum += int64(ascii[c])
+			t.ascii(c)
 			i++
 		default:
 			r, n := utf8.DecodeRune(p[i:])
-			sum += weight(r)
+			t.rune(r)
 			i += n
 		}
 	}
-	return sum
-}
-
-func runeWeight(r rune) int64 {
-	if r >= 0 && r < utf8.RuneSelf {
-		return int64(ascii[r])
-	}
-	return weight(r)
+	return t
 }
 
 // escaped reads an escape: the character and how many bytes it takes. Of a
