@@ -30,6 +30,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
 			"redis":    startRedis,
+			"port":     setPort,
+			"await":    awaitListener,
 		},
 	})
 }

@@ -72,3 +72,11 @@ func waitFor(ts *testscript.TestScript, addr string) {
 	}
 	ts.Fatalf("nobody listens at %s", addr)
 }
+
+// setPort puts a free address of loopback in the named variable.
+func setPort(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], "127.0.0.1:"+freePort(ts))
+}
+
+// awaitListener waits until somebody listens at an address.
+func awaitListener(ts *testscript.TestScript, _ bool, args []string) { waitFor(ts, args[0]) }
