@@ -3,7 +3,9 @@ package jobs
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -18,14 +20,15 @@ import (
 type guess struct {
 	name              string
 	enc               encoding.Encoding
+	euc               bool // its bytes are ASCII or 0xA1 and above
 	kana, han, hangul float64
 }
 
 var guesses = []guess{
 	{name: "cp932", enc: japanese.ShiftJIS, kana: 2, han: 0.6, hangul: -1},
-	{name: "euc-jp", enc: japanese.EUCJP, kana: 2, han: 0.6, hangul: -1},
+	{name: "euc-jp", enc: japanese.EUCJP, euc: true, kana: 2, han: 0.6, hangul: -1},
 	{name: "gbk", enc: simplifiedchinese.GBK, kana: -1, han: 1, hangul: -1},
-	{name: "euc-kr", enc: korean.EUCKR, kana: -1, han: 0.3, hangul: 2},
+	{name: "euc-kr", enc: korean.EUCKR, euc: true, kana: -1, han: 0.3, hangul: 1.1},
 }
 
 // encodingHint says what a text that is not UTF-8 looks like, from the line
@@ -35,7 +38,13 @@ func encodingHint(b []byte, at int) string {
 	if len(sample) > 8<<10 {
 		sample = sample[:8<<10]
 	}
+	if mostlyUTF8(sample) {
+		return "the rest is UTF-8: repair this place"
+	}
 	best, top := "", 0.3
+	if single(sample) && latin(sample) {
+		best, top = "windows-1252", 10
+	}
 	for _, g := range guesses {
 		if s := g.score(sample); s > top {
 			best, top = g.name, s
@@ -50,8 +59,27 @@ func encodingHint(b []byte, at int) string {
 	return fmt.Sprintf("it looks like %s: give --encoding %s, or save the file as UTF-8", best, best)
 }
 
+// mostlyUTF8 says that most of what is not ASCII is whole UTF-8 characters.
+func mostlyUTF8(b []byte) bool {
+	good, bad := 0, 0
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			bad++
+		case n > 1:
+			good++
+		}
+		b = b[n:]
+	}
+	return good > bad
+}
+
 // score is the mean over the characters that are not ASCII.
 func (g guess) score(sample []byte) float64 {
+	if g.euc && slices.ContainsFunc(sample, isC1) {
+		return 0
+	}
 	text, err := g.enc.NewDecoder().Bytes(sample)
 	if err != nil {
 		return 0
@@ -66,11 +94,13 @@ func (g guess) score(sample []byte) float64 {
 		n++
 		sum += g.weight(r)
 	}
-	if n == 0 {
+	if n < 3 {
 		return 0
 	}
 	return sum / float64(n)
 }
+
+func isC1(b byte) bool { return b >= 0x80 && b <= 0xA0 }
 
 func (g guess) weight(r rune) float64 {
 	switch {
@@ -90,7 +120,23 @@ func (g guess) weight(r rune) float64 {
 	return -0.5
 }
 
-// latin says that the bytes above ASCII stand singly among Latin letters.
+// single says that most bytes above ASCII have none beside them, as in the
+// languages that use a few accents.
+func single(b []byte) bool {
+	alone, n := 0, 0
+	for i, c := range b {
+		if c < 0x80 {
+			continue
+		}
+		n++
+		if (i == 0 || b[i-1] < 0x80) && (i+1 == len(b) || b[i+1] < 0x80) {
+			alone++
+		}
+	}
+	return alone*10 > n*6
+}
+
+// latin says that the bytes above ASCII are Latin letters or signs.
 func latin(sample []byte) bool {
 	text, err := charmap.Windows1252.NewDecoder().Bytes(sample)
 	if err != nil {

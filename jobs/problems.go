@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,12 @@ type Problem struct {
 func (p *Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.place())
-	if p.Row != "" {
+	switch {
+	case p.Row != "" && p.Field != "":
+		fmt.Fprintf(&b, "row %q, field %q: ", p.Row, p.Field)
+	case p.Row != "":
 		fmt.Fprintf(&b, "row %q: ", p.Row)
-	}
-	if p.Field != "" {
+	case p.Field != "":
 		fmt.Fprintf(&b, "field %q: ", p.Field)
 	}
 	b.WriteString(p.What)
@@ -52,7 +55,7 @@ func (p *Problem) place() string {
 
 // InputError says all that is wrong with an input. Nothing was enqueued.
 type InputError struct {
-	Problems []Problem // the first MaxProblems, by line
+	Problems []Problem // the first MaxProblems, by line; what ended the reading comes first
 	Total    int
 }
 
@@ -79,6 +82,15 @@ func (ps *problems) add(p Problem) {
 		p.File = ps.file
 		ps.list.Problems = append(ps.list.Problems, p)
 	}
+}
+
+// addFatal puts what ended the reading first: it may explain the others, and
+// must not fall to the cap.
+func (ps *problems) addFatal(p Problem) {
+	p.File = ps.file
+	ps.list.Total++
+	ps.list.Problems = slices.Insert(ps.list.Problems, 0, p)
+	ps.list.Problems = ps.list.Problems[:min(len(ps.list.Problems), MaxProblems)]
 }
 
 // err is nil while nothing is wrong.

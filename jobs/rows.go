@@ -128,7 +128,7 @@ func (p *pass) startCSV(r io.Reader, format string) error {
 	for _, prob := range c.readHeader() {
 		p.problems.add(prob)
 	}
-	p.rows, p.header = c, c.header
+	p.rows, p.header, c.limit.line = c, c.header, 1
 	if col := p.spec.idColumn(); p.problems.list.Total == 0 && col != LineNumbers && !slices.Contains(c.header, col) {
 		p.problems.add(Problem{
 			Line: 1, Field: col, What: "no such column, which is to identify the rows; there are: " + strings.Join(c.header, ", "),
@@ -158,7 +158,7 @@ func (p *pass) step() (stop bool, err error) {
 func (p *pass) readError(err error) (stop bool, _ error) {
 	var prob *Problem
 	if errors.As(err, &prob) {
-		p.problems.add(*prob)
+		p.problems.addFatal(*prob)
 		return true, nil
 	}
 	if prob = csvProblem(err); prob != nil {

@@ -109,6 +109,8 @@ func (c *checked) problem(what string, b []byte, at int) *Problem {
 		p.Remedy = "the file is in another encoding, or damaged here"
 	case b[at] == 0:
 		p.Remedy = "if it is UTF-16 (Excel's \"Unicode text\"), give --encoding utf-16"
+	case !utf8.FullRune(b[at:]):
+		p.Remedy = "the input ends inside a character: it is cut short, or not UTF-8 (then name its encoding with --encoding)"
 	default:
 		p.Remedy = encodingHint(b, at)
 	}

@@ -1,0 +1,122 @@
+package jobs
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestNumbersStayAsTheyStand(t *testing.T) {
+	for _, n := range []string{"2009532", "634866135153775564", "1e21", "0.1", "1.0", "0", "-0", "1E+2", "0.00", "123456789012345678901234567890"} {
+		prompt, _, err := Render(specOf("{{.v}}"), json.RawMessage(`{"id":1,"v":`+n+`}`))
+		if err != nil || prompt != n {
+			t.Errorf("%s became %q (%v)", n, prompt, err)
+		}
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	row := `{"id":"a","name":"Ada","n":3,"big":634866135153775564,"price":1.50,"none":null,"yes":true,"empty":"",
+		"tags":["x","y",3],"user":{"nick":"<ada>","age":36},"first name":"A","flag":"🇯🇵🇫🇷","family":"ab👨‍👩‍👧cd","zero":0}`
+	for _, c := range []struct{ template, want string }{
+		{"{{.none}}|{{.empty}}", "|"},
+		{"{{if .none}}a{{else}}b{{end}}{{if .zero}}a{{else}}b{{end}}{{if .n}}a{{end}}", "bba"},
+		{"{{.user.nick}} {{.user.age}}", "<ada> 36"},
+		{"{{.tags}} {{.user}}", `["x","y",3] {"age":36,"nick":"<ada>"}`},
+		{"{{range $i, $t := .tags}}{{if $i}}, {{end}}{{$t}}{{end}}", "x, y, 3"},
+		{"{{range .tags}}{{$.name}}{{end}}", "AdaAdaAda"},
+		{`{{index . "first name"}} {{index .tags 2}} {{index .user "age"}}`, "A 3 36"},
+		{`{{if has . "city"}}{{.city}}{{else}}none{{end}}`, "none"},
+		{`{{get . "city" | default "?"}}{{.empty | default "-"}}{{.name | default "-"}}`, "?-Ada"},
+		{`{{printf "%05d %.1f %s %v %x" .n .price .n .big .n}}`, "00003 1.5 3 634866135153775564 3"},
+		{`{{eq .n 3}} {{eq .n 3.0}} {{ne .price 1.5}} {{gt .price 1}} {{le .big 634866135153775563}} {{eq .name "Bob" "Ada"}}`, "true true false true false true"},
+		{`{{upper .name}} {{.name | lower | printf "%s!"}} {{join "/" .tags}} {{len .tags}}`, "ADA ada! x/y/3 3"},
+		{`{{truncate 1 .flag}}|{{truncate 3 .flag}}|{{truncate 3 .family}}|{{truncate 7 .family}}|{{truncate 8 .family}}`, "|🇯🇵|ab|ab👨‍👩‍👧|ab👨‍👩‍👧c"},
+		{`{{json .user}} {{json .name}} {{json .price}} {{json .none}}`, `{"age":36,"nick":"<ada>"} "Ada" 1.50 null`},
+		{`{{indent 2 "a\nb"}} {{replace "d" "t" .name}} {{split "," "a,b"}} {{trim " x "}}`, "  a\n  b Ata [\"a\",\"b\"] x"},
+		{`{{contains "d" .name}}{{hasPrefix "A" .name}}{{hasSuffix "A" .name}}`, "truetruefalse"},
+		{`{{define "greet"}}Hi {{.name}}{{end}}{{template "greet" .}}`, "Hi Ada"},
+		{`{{with .user}}{{.nick}}{{end}}{{and .yes .n}}{{not .yes}}`, "<ada>3false"},
+		{`{{if and .name (gt (len .tags) 2)}}many{{end}}`, "many"},
+	} {
+		got, _, err := Render(specOf(c.template), json.RawMessage(row))
+		if err != nil || got != c.want {
+			t.Errorf("%s\n got  %q (%v)\n want %q", c.template, got, err, c.want)
+		}
+	}
+}
+
+func TestNoValueNeverReachesAPrompt(t *testing.T) {
+	row := json.RawMessage(`{"id":"a","user":{"nick":"x"},"none":null,"list":[1]}`)
+	for _, tmpl := range []string{"{{.city}}", "{{$.city}}", "{{.user.name}}", `{{index . "city"}}`, `{{index .user "name"}}`, "{{index .list 5}}", "{{.none.name}}", "{{with .user}}{{.x}}{{end}}"} {
+		got, _, err := Render(specOf(tmpl), row)
+		if err == nil || strings.Contains(got, "no value") {
+			t.Errorf("%s gave %q (%v), want an error", tmpl, got, err)
+		}
+	}
+}
+
+func TestTemplateErrorsNameTheLine(t *testing.T) {
+	for tmpl, want := range map[string]string{
+		"a\nb {{.x":         "template, line 2: unclosed action",
+		"a\n\n{{nope .x}}":  `template, line 3: function "nope" not defined`,
+		"{{if .x}} unended": "template, line 1: unexpected EOF",
+	} {
+		if _, err := Compile(specOf(tmpl)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", tmpl, err, want)
+		}
+	}
+	spec := specOf("x")
+	spec.System = "{{end}}"
+	if _, err := Compile(spec); err == nil || !strings.HasPrefix(err.Error(), "system instruction, line 1: ") {
+		t.Errorf("system instruction: %v", err)
+	}
+}
+
+func TestSystemInstructionIsATemplate(t *testing.T) {
+	spec := specOf("{{.text}}")
+	spec.System = "Answer in {{.lang}}."
+	_, system, err := Render(spec, json.RawMessage(`{"text":"x","lang":"ja"}`))
+	if err != nil || system != "Answer in ja." {
+		t.Errorf("%q (%v)", system, err)
+	}
+}
+
+// TestKey: everything that changes an answer changes the key.
+func TestKey(t *testing.T) {
+	temp, other := float32(0.5), float32(0)
+	base := specOf("x")
+	keys := map[string]string{}
+	for name, change := range map[string]func(*Spec){
+		"base":        func(*Spec) {},
+		"kind":        func(s *Spec) { s.Kind = Embed },
+		"model":       func(s *Spec) { s.Model = "gemini-y" },
+		"temperature": func(s *Spec) { s.Settings.Temperature = &temp },
+		"zero":        func(s *Spec) { s.Settings.Temperature = &other },
+		"max tokens":  func(s *Spec) { s.Settings.MaxOutputTokens = 5 },
+		"schema":      func(s *Spec) { s.Settings.ResponseSchema = json.RawMessage(`{"type":"object"}`) },
+		"mime":        func(s *Spec) { s.Settings.ResponseMIMEType = "application/json" },
+		"stop":        func(s *Spec) { s.Settings.StopSequences = []string{"x"} },
+		"dimensions":  func(s *Spec) { s.Settings.Dimensions = 5 },
+	} {
+		spec := base
+		change(&spec)
+		tmpl, err := Compile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for where, key := range map[string]string{"": tmpl.Key("p", "s"), " other prompt": tmpl.Key("q", "s"), " other system": tmpl.Key("p", "t"), " shifted": tmpl.Key("ps", "")} {
+			if was, ok := keys[key]; ok {
+				t.Errorf("%s%s has the key of %s", name, where, was)
+			}
+			keys[key] = name + where
+		}
+	}
+	same := base
+	same.Model, same.Name, same.Feature, same.Priority = "models/gemini-x", "n", "f", High
+	a, _ := Compile(base)
+	b, _ := Compile(same)
+	if a.Key("p", "") != b.Key("p", "") {
+		t.Error("what does not change an answer changes its key")
+	}
+}
