@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -142,5 +143,5 @@ func internalError() *reply {
 
 // protoSeconds writes a duration as protobuf's JSON does.
 func protoSeconds(d time.Duration) string {
-	return fmt.Sprintf("%.9g", d.Seconds()) + "s"
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }
