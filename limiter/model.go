@@ -79,7 +79,7 @@ type modelClass struct {
 	reserve []int64          // dim*classes + other
 	largest []int64          // by dim: the largest request that could ever fit
 	open    []int64          // by dim: use in the slot that is open now
-	last    []int64          // by dim: use of the last ten slots
+	pace    []int64          // by dim: the moment, in microseconds, at which an even use would be where the class is
 	slots   [2][ring][]int64 // by window and slot: by dim
 	line    *modelLine       // nil while nobody waits
 }

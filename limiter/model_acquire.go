@@ -34,7 +34,7 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 		n.book(c, f, q.Ticket, q.charged())
 		pos = f.waiting
 	case tk.released:
-		n.forward(c, f, q.Ticket, tk.amounts)
+		n.forward(c, f, q.Ticket, tk.amounts, t)
 	default:
 		pos = f.position(tk.seq)
 	}
@@ -82,7 +82,7 @@ func (n *modelLane) refuses(c *modelClass, a Amounts, tk *modelTicket, t int64) 
 		return no
 	}
 	if !passes {
-		if no := n.smooth(c, a, aside); no != nil {
+		if no := n.smooth(c, a, t); no != nil {
 			return no
 		}
 	}
@@ -98,9 +98,6 @@ func (n *modelLane) charge(c *modelClass, a Amounts) {
 		n.use[d][c.index] += amount
 		if p.window.sliding() {
 			c.open[d] += amount
-			if p.window == Minute {
-				c.last[d] += amount
-			}
 			n.squares[d] += square(p, amount)
 		}
 	}
@@ -114,6 +111,9 @@ func (m *Model) grant(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 	n.permits[q.ID] = p
 	n.leases["p"+q.ID] = p.expires
 	n.charge(c, p.amounts)
+	if tk == nil || !tk.released {
+		n.advance(c, p.amounts, 1, t)
+	}
 	if tk != nil {
 		m.admitted(n, c, leaf, q.Ticket, tk)
 	}
@@ -127,7 +127,7 @@ func (p *modelPermit) permit(q Request) *Permit {
 }
 
 // ticketOf gives the request's ticket and the leaf that it was booked in.
-func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request) (*modelTicket, string) {
+func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request, t int64) (*modelTicket, string) {
 	leaf := q.Path.Leaf()
 	tk := n.tickets[q.Ticket]
 	if tk == nil || c.line == nil {
@@ -137,7 +137,7 @@ func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request) (*modelTicket, 
 	if owner == c {
 		return tk, name
 	}
-	m.drop(n, q.Ticket, tk)
+	m.drop(n, q.Ticket, tk, t)
 	return nil, leaf
 }
 
@@ -149,7 +149,7 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	a := q.charged()
 	for d, p := range n.plan.dims {
 		if a[p.unit] > c.largest[d] {
-			no := n.denied(&refusal{d, ReasonTooLarge, 0, a[p.unit] - c.largest[d], 0}, 0, 0, "")
+			no := n.denied(&refusal{d, ReasonTooLarge, 0, a[p.unit] - c.largest[d], 0, 0}, 0, 0, "")
 			no.limit = c.largest[d]
 			return no
 		}
@@ -157,7 +157,7 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	var tk *modelTicket
 	leaf, waits := "", q.Ticket != "" && c.Tickets
 	if waits {
-		tk, leaf = m.ticketOf(n, c, q)
+		tk, leaf = m.ticketOf(n, c, q, t)
 	}
 	reason, ends, detail := m.closed(n, c, t)
 	var no *refusal

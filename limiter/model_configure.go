@@ -62,7 +62,7 @@ func (n *modelLane) fresh() {
 		n.use, n.peaks = append(n.use, make([]int64, classes)), append(n.peaks, make([]int64, classes))
 	}
 	for i, c := range n.plan.classes {
-		n.classes = append(n.classes, &modelClass{Class: c, index: i, open: make([]int64, dims), last: make([]int64, dims)})
+		n.classes = append(n.classes, &modelClass{Class: c, index: i, open: make([]int64, dims), pace: make([]int64, dims)})
 	}
 }
 
@@ -79,7 +79,7 @@ func (n *modelLane) carry(old *modelLane) {
 			n.use[d][c.index] += old.use[from][was.index]
 			n.peaks[d][c.index] += old.peaks[from][was.index]
 			c.open[d] += was.open[from]
-			c.last[d] += was.last[from]
+			c.pace[d] = max(c.pace[d], was.pace[from])
 			n.carrySlots(c, was, d, from)
 		}
 	}

@@ -21,6 +21,7 @@ type modelLine struct {
 	virtual            int64 // virtual time
 	pace               int64 // of those that come back by themselves while nobody pulls
 	weights            int64 // of the leaves that wait
+	rate               int64 // releases a second, times 1000
 	booked, releasedBy Amounts
 }
 
@@ -155,8 +156,9 @@ func (n *modelLane) unrelease(c *modelClass, ticket string, a Amounts) {
 }
 
 // forward puts a released ticket back before all others of its leaf.
-func (n *modelLane) forward(c *modelClass, f *modelLeaf, ticket string, a Amounts) {
+func (n *modelLane) forward(c *modelClass, f *modelLeaf, ticket string, a Amounts, t int64) {
 	n.unrelease(c, ticket, a)
+	n.advance(c, a, -1, t)
 	f.front = append([]string{ticket}, f.front...)
 	n.tickets[ticket] = &modelTicket{leaf: f.id, seq: -1, amounts: a}
 	f.finish = max(0, f.finish-n.cost(a)/f.weight)
@@ -172,9 +174,13 @@ func (f *modelLeaf) position(seq int64) int64 {
 }
 
 // eta gives how many ms the leaf's share of the room needs for what is booked
-// up to place pos.
+// up to place pos, or how many the releases of late would need.
 func (n *modelLane) eta(c *modelClass, f *modelLeaf, pos int64) int64 {
 	var most int64
+	if l := c.line; l.rate > 0 {
+		x := float64(pos) * float64(l.weights) / float64(f.weight) * 1000000 / float64(l.rate)
+		most = int64(math.Min(600000, math.Floor(x)))
+	}
 	for d, p := range n.plan.dims {
 		b := f.booked[p.unit]
 		if !p.window.sliding() || b == 0 {
@@ -216,12 +222,13 @@ func (m *Model) admitted(n *modelLane, c *modelClass, name, ticket string, tk *m
 }
 
 // drop takes a ticket out of the line for good.
-func (m *Model) drop(n *modelLane, ticket string, tk *modelTicket) {
+func (m *Model) drop(n *modelLane, ticket string, tk *modelTicket, t int64) {
 	delete(n.tickets, ticket)
 	c, name := n.named(tk.leaf)
 	switch {
 	case c == nil:
 	case tk.released:
+		n.advance(c, tk.amounts, -1, t)
 		n.unrelease(c, ticket, tk.amounts)
 	default:
 		c.unbook(m.leaf(n, c, name, 0), tk.amounts)

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -70,13 +71,14 @@ func (n *modelLane) release(c *modelClass, leaves []*modelLeaf, slots int, t int
 			}
 			continue
 		}
-		if n.fits(c, tk.amounts, l.releasedBy) != nil || n.smooth(c, tk.amounts, l.releasedBy) != nil {
+		if n.fits(c, tk.amounts, l.releasedBy) != nil || n.smooth(c, tk.amounts, t) != nil {
 			return out
 		}
 		l.virtual, f.finish, f.last = start, start+n.cost(tk.amounts)/f.weight, t
 		c.unbook(f, tk.amounts)
 		l.released++
 		l.releasedBy.add(tk.amounts, 1)
+		n.advance(c, tk.amounts, 1, t)
 		tk.released = true
 		n.leases["t"+name] = t + releaseMS
 		f.advance()
@@ -99,7 +101,7 @@ func (m *Model) lapsedReleases(n *modelLane, t int64) {
 			continue
 		}
 		if c, name := n.named(tk.leaf); c != nil {
-			n.forward(c, m.leaf(n, c, name, 0), ticket, tk.amounts)
+			n.forward(c, m.leaf(n, c, name, 0), ticket, tk.amounts, t)
 		} else {
 			delete(n.leases, x)
 		}
@@ -115,7 +117,7 @@ func (n *modelLane) leavesOf(class string) (out []*modelLeaf) {
 	return out
 }
 
-func (m *Model) pass(n *modelLane, c *modelClass, slots int, t int64) (out []Pulled) {
+func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (out []Pulled) {
 	l, leaves := c.lineOf(), n.leavesOf(c.Name)
 	for _, f := range leaves {
 		if f.rev == m.rev {
@@ -129,6 +131,9 @@ func (m *Model) pass(n *modelLane, c *modelClass, slots int, t int64) (out []Pul
 	}
 	if reason, _, _ := m.closed(n, c, t); reason == "" {
 		out = n.release(c, leaves, slots, t)
+		if since <= awayMS {
+			l.rate = int64(math.Floor((float64(l.rate*15) + float64(len(out))*1000000/float64(since)) / 16))
+		}
 	}
 	idle := l.waiting == 0 && l.released == 0
 	for _, f := range leaves {
@@ -151,16 +156,21 @@ func (m *Model) Pull(_ context.Context, l Lane, slots int) ([]Pulled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slots <= 0 || t-n.header.pulled < 500 {
+	if slots <= 0 || t < n.header.nextPull {
 		return nil, nil
 	}
+	since := t - n.header.pulled
 	n.header.pulled = t
 	m.lapsedReleases(n, t)
 	var out []Pulled
 	for _, c := range n.classes {
 		if c.line != nil {
-			out = append(out, m.pass(n, c, slots-len(out), t)...)
+			out = append(out, m.pass(n, c, slots-len(out), t, since)...)
 		}
+	}
+	n.header.nextPull = t + 500
+	if len(out) == slots {
+		n.header.nextPull = t + 50
 	}
 	return out, nil
 }
@@ -169,13 +179,13 @@ func (m *Model) Pull(_ context.Context, l Lane, slots int) ([]Pulled, error) {
 func (m *Model) Drop(_ context.Context, l Lane, tickets ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, _, err := m.enter(l)
+	n, t, err := m.enter(l)
 	if err != nil {
 		return err
 	}
-	for _, t := range tickets {
-		if tk := n.tickets[t]; tk != nil {
-			m.drop(n, t, tk)
+	for _, name := range tickets {
+		if tk := n.tickets[name]; tk != nil {
+			m.drop(n, name, tk, t)
 		}
 	}
 	return nil
@@ -185,14 +195,14 @@ func (m *Model) Drop(_ context.Context, l Lane, tickets ...string) error {
 func (m *Model) DropLeaf(_ context.Context, l Lane, leaf string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, _, err := m.enter(l)
+	n, t, err := m.enter(l)
 	if err != nil {
 		return err
 	}
 	for ticket, tk := range n.tickets {
 		c, name := n.named(tk.leaf)
 		if c != nil && anyPriority(name) == anyPriority(leaf) {
-			m.drop(n, ticket, tk)
+			m.drop(n, ticket, tk, t)
 		}
 	}
 	for _, f := range n.leaves {
@@ -231,7 +241,7 @@ func (m *Model) Ticket(_ context.Context, l Lane, ticket string) (TicketState, e
 	s.ETA = time.Duration(n.eta(c, f, s.Position)) * time.Millisecond
 	no := n.fits(c, tk.amounts, c.line.releasedBy)
 	if no == nil {
-		no = n.smooth(c, tk.amounts, c.line.releasedBy)
+		no = n.smooth(c, tk.amounts, t)
 	}
 	if no != nil {
 		p := n.plan.dims[no.dim]

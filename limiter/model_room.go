@@ -11,6 +11,7 @@ type refusal struct {
 	used   int64
 	short  int64
 	need   int64
+	ends   int64 // of smoothing
 }
 
 // share gives what others use or must be left, its own use, everybody's use, and
@@ -64,33 +65,32 @@ func (n *modelLane) fits(c *modelClass, a Amounts, aside ...Amounts) *refusal {
 		if over > 0 {
 			reason = ReasonQuota
 		}
-		worst, most = &refusal{d, reason, used, short, need}, p.weight(short)
+		worst, most = &refusal{d, reason, used, short, need, 0}, p.weight(short)
 	}
 	return worst
 }
 
-// smooth tests the last five seconds before the cost is added.
-func (n *modelLane) smooth(c *modelClass, a Amounts, aside Amounts) *refusal {
+// smooth tests the class's pace, before the cost is added: no more than 1.25
+// times its even use of the room, half a second before or behind.
+func (n *modelLane) smooth(c *modelClass, a Amounts, t int64) *refusal {
 	if !c.Smooth {
 		return nil
 	}
 	for d, p := range n.plan.dims {
-		if p.window != Minute || a[p.unit] == 0 {
-			continue
-		}
-		others, _, _, free := n.share(c, d)
-		most := int64(math.Floor(float64(free-others) * 25 / 244))
-		last := c.last[d] + aside[p.unit]
-		if last > 0 && last >= most {
-			return &refusal{d, ReasonSmoothing, last, last - most + 1, last}
+		if p.window == Minute && a[p.unit] > 0 && c.pace[d] >= (t+slack)*1000 {
+			return &refusal{d, ReasonSmoothing, n.use[d][c.index], 0, a[p.unit], c.pace[d]/1000 + 1 - slack}
 		}
 	}
 	return nil
 }
 
-func (n *modelLane) eases(last, short int64) int64 {
-	slots := int64(math.Ceil(float64(short) * brisk / float64(last)))
-	return (n.header.slot + min(slots, brisk)) * 500
+// advance moves the class's pace on by amounts, or back.
+func (n *modelLane) advance(c *modelClass, a Amounts, sign, t int64) {
+	for d, p := range n.plan.dims {
+		if c.Smooth && p.window == Minute && a[p.unit] > 0 {
+			c.pace[d] = max(c.pace[d], (t-slack)*1000) + sign*n.step(c, d, a[p.unit])
+		}
+	}
 }
 
 // frees gives the moment at which enough slots have left dim d for need to fit.
@@ -120,7 +120,7 @@ func (n *modelLane) frees(c *modelClass, d int, need int64) int64 {
 // when gives the moment at which a refusal by room or smoothing ends.
 func (n *modelLane) when(c *modelClass, no *refusal, t int64) int64 {
 	if no.reason == ReasonSmoothing {
-		return n.eases(no.used, no.short)
+		return no.ends
 	}
 	switch n.plan.dims[no.dim].window {
 	case Day:

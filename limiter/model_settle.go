@@ -14,14 +14,14 @@ func (n *modelLane) owner(name string) *modelClass {
 
 // correct adds deltas where the permit was charged. A window that has turned
 // since is left alone, and no slot gives back more than it holds.
-func (n *modelLane) correct(c *modelClass, p *modelPermit, used Amounts) {
+func (n *modelLane) correct(c *modelClass, p *modelPermit, used Amounts, t int64) {
 	for d, x := range n.plan.dims {
 		delta := used[x.unit] - p.amounts[x.unit]
 		if delta == 0 || x.window == Held {
 			continue
 		}
 		if x.window.sliding() {
-			n.correctSlot(c, p, d, delta)
+			n.correctSlot(c, p, d, delta, t)
 			continue
 		}
 		start := n.header.day
@@ -34,7 +34,7 @@ func (n *modelLane) correct(c *modelClass, p *modelPermit, used Amounts) {
 	}
 }
 
-func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, d int, delta int64) {
+func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, d int, delta, t int64) {
 	win := n.plan.dims[d].window
 	from, now := p.granted, n.header.slot
 	if p.epoch != n.header.rebased {
@@ -42,6 +42,9 @@ func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, d int, delta int6
 	}
 	if win == TenMinutes {
 		now = n.header.slot10
+	}
+	if c.Smooth && win == Minute && c.pace[d] > 0 && from > t-61000 {
+		c.pace[d] += sign(delta) * n.step(c, d, max(delta, -delta))
 	}
 	slot := from / win.width()
 	var place *int64
@@ -60,19 +63,16 @@ func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, d int, delta int6
 	delta = max(delta, -*place)
 	*place += delta
 	n.use[d][c.index] = max(0, n.use[d][c.index]+delta)
-	if win == Minute && slot > now-brisk {
-		c.last[d] = max(0, c.last[d]+delta)
-	}
 }
 
 // amend corrects a permit that stays open; usage so far only ever raises a charge.
-func (n *modelLane) amend(c *modelClass, p *modelPermit, used Amounts) {
+func (n *modelLane) amend(c *modelClass, p *modelPermit, used Amounts, t int64) {
 	for u := range used {
 		if Unit(u) >= Concurrency || used[u] < p.amounts[u] {
 			used[u] = p.amounts[u]
 		}
 	}
-	n.correct(c, p, used)
+	n.correct(c, p, used, t)
 	for d, x := range n.plan.dims {
 		if !p.lapsed && x.window != Held {
 			n.squares[d] = math.Max(0, n.squares[d]-(square(x, p.amounts[x.unit])-square(x, used[x.unit])))
@@ -105,14 +105,21 @@ func (m *Model) settle(l Lane, s settlement) (int64, error) {
 		}
 		return code, nil
 	case "partial":
-		n.amend(c, p, s.used)
+		n.amend(c, p, s.used, t)
 		return code, nil
 	}
-	n.correct(c, p, s.used)
+	n.correct(c, p, s.used, t)
 	if !p.lapsed {
 		n.give(c, p)
 	}
 	delete(n.permits, s.id)
 	delete(n.leases, "p"+s.id)
 	return code, nil
+}
+
+func sign(n int64) int64 {
+	if n < 0 {
+		return -1
+	}
+	return 1
 }

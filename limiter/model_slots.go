@@ -7,7 +7,7 @@ import "math"
 const (
 	span   = 122 // slots until a slot has left its window
 	ring   = 128
-	brisk  = 10 // slots that smoothing looks at
+	slack  = 500 // ms by which a class may be before or behind its pace
 	jump   = 5000
 	lapsed = 3_600_000 // ms that a lapsed permit waits for a late settle
 )
@@ -29,6 +29,13 @@ func square(d dim, amount int64) float64 {
 
 func (n *modelLane) subtract(d, i int, amount int64) {
 	n.use[d][i] = max(0, n.use[d][i]-amount)
+}
+
+// step is how long an amount lasts at 1.25 times the even use of the class's
+// room, in microseconds.
+func (n *modelLane) step(c *modelClass, d int, amount int64) int64 {
+	others, _, _, free := n.share(c, d)
+	return int64(math.Min(61000000, math.Floor(float64(amount)*48800000/float64(max(1, free-others)))))
 }
 
 // leave hands the slots from..to of a class to take.
@@ -66,18 +73,8 @@ func (n *modelLane) turn(win Window, prev, now int64, c *modelClass) {
 		for m := prev - span + 1; m <= to; m++ {
 			c.slots[win][m%ring] = nil
 		}
-		if win == Minute && now-brisk < prev {
-			c.leave(win, prev-brisk+1, now-brisk, func(slot []int64) {
-				mine(func(d int) { c.last[d] = max(0, c.last[d]-slot[d]) })
-			})
-		}
 	}
-	mine(func(d int) {
-		c.open[d] = 0
-		if now-brisk >= prev || !used {
-			c.last[d] = 0
-		}
-	})
+	mine(func(d int) { c.open[d] = 0 })
 }
 
 func decay(p, slots int64) int64 {
@@ -220,7 +217,7 @@ func (n *modelLane) rebase(t int64) {
 			if p.window.sliding() {
 				c.open[d] = n.use[d][c.index]
 			}
-			c.last[d] = 0
+			c.pace[d] = 0
 		}
 	}
 	for m := range n.leases {
@@ -229,5 +226,5 @@ func (n *modelLane) rebase(t int64) {
 	if h.cool > 0 {
 		h.cool = max(0, h.cool+back)
 	}
-	h.last, h.slot, h.slot10, h.pulled, h.rebased = t, t/500, t/5000, 0, t
+	h.last, h.slot, h.slot10, h.pulled, h.nextPull, h.rebased = t, t/500, t/5000, 0, 0, t
 }

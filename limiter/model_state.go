@@ -22,11 +22,11 @@ func (n *modelLane) view(t int64) laneView {
 		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail}
 	for d := range n.plan.dims {
 		v.free = append(v.free, n.oldest(d))
-		last := make([]int64, len(n.classes))
+		pace := make([]int64, len(n.classes))
 		for i, c := range n.classes {
-			last[i] = c.last[d]
+			pace[i] = c.pace[d]
 		}
-		v.last = append(v.last, last)
+		v.pace = append(v.pace, pace)
 	}
 	for _, c := range n.classes {
 		v.reserve = append(v.reserve, c.reserve)

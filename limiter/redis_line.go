@@ -9,7 +9,8 @@ import (
 
 // Pull makes one pass over the lane's lines and releases up to slots tickets:
 // their jobs may come now and will pass. At most one pass is made each 0.5 s
-// over all processes; other calls release nothing. A release that is not used
+// over all processes (50 ms when the last one ended for want of slots); other
+// calls release nothing. A release that is not used
 // within 10 s goes back to the front of its line.
 func (r *Redis) Pull(ctx context.Context, l Lane, slots int) ([]Pulled, error) {
 	ctx, cancel := r.timed(ctx)

@@ -127,12 +127,12 @@ func readPlan(l Lane, cfg, shares []int64, names []string) plan {
 
 func (v *laneView) readUse(s []int64) {
 	v.header = header{last: s[0], slot: s[1], slot10: s[2], day: s[3], dayEnd: s[4], month: s[5], monthEnd: s[6],
-		cool: s[7], rebased: s[8], pulled: s[9]}
-	s = s[10:]
+		cool: s[7], rebased: s[8], pulled: s[9], nextPull: s[10]}
+	s = s[11:]
 	for range v.plan.dims {
 		n := 1 + len(v.plan.classes)
 		v.margins, v.use = append(v.margins, float64(s[0])), append(v.use, s[1:n])
-		v.last = append(v.last, make([]int64, n-1))
+		v.pace = append(v.pace, make([]int64, n-1))
 		s = s[n:]
 	}
 }
@@ -147,12 +147,12 @@ func (v *laneView) readClasses(rest []any, a *arrays) error {
 		}
 		v.reserve = append(v.reserve, r[1:])
 		for d := range dims {
-			v.last[d][i] = k[dims+d]
+			v.pace[d][i] = k[dims+d]
 		}
 		for u := range NumUnits {
 			if len(line) > 0 {
-				v.booked[u] += line[5+u]
-				v.out[u] += line[13+u]
+				v.booked[u] += line[6+u]
+				v.out[u] += line[14+u]
 			}
 		}
 	}

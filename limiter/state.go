@@ -36,7 +36,7 @@ type LimitState struct {
 type ClassUse struct {
 	Class     string `json:"class"`
 	Used      int64  `json:"used"`
-	Last5s    int64  `json:"last_5s"`   // what smoothing looks at
+	AheadMS   int64  `json:"ahead_ms"`  // how far a smoothed class is before its even pace
 	Protected int64  `json:"protected"` // what the classes below leave to it now
 	Lent      int64  `json:"lent"`      // of its guarantee, what the classes below may use now
 	Room      int64  `json:"room"`      // the most it may still take now
@@ -60,9 +60,9 @@ type Cooldown struct {
 
 // header are the first numbers of a lane's state, named as in lua/base.lua.
 type header struct {
-	last, slot, slot10           int64
-	day, dayEnd, month, monthEnd int64
-	cool, rebased, pulled        int64
+	last, slot, slot10              int64
+	day, dayEnd, month, monthEnd    int64
+	cool, rebased, pulled, nextPull int64
 }
 
 // laneView is a lane as State and Counters read it: written by the script's
@@ -73,7 +73,7 @@ type laneView struct {
 	header  header
 	margins []float64 // by dim: sum of squares
 	use     [][]int64 // by dim and class
-	last    [][]int64 // by dim and class, of the last five seconds
+	pace    [][]int64 // by dim and class, in microseconds
 	reserve [][]int64 // by class, as it sees the others: dim*classes + other
 	free    []int64   // by dim: when the oldest use leaves
 	booked  Amounts
@@ -121,7 +121,7 @@ func (v laneView) limit(d int) LimitState {
 
 func (v laneView) class(d, i int, l LimitState) ClassUse {
 	n := len(v.plan.classes)
-	c := ClassUse{Class: v.plan.classes[i].Name, Used: v.use[d][i], Last5s: v.last[d][i]}
+	c := ClassUse{Class: v.plan.classes[i].Name, Used: v.use[d][i], AheadMS: max(0, v.pace[d][i]/1000-v.now)}
 	if i+1 < n {
 		c.Protected = v.reserve[i+1][d*n+i]
 		c.Lent = max(0, v.plan.dims[d].shares[i].guarantee-max(c.Protected, c.Used))

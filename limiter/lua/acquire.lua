@@ -48,7 +48,7 @@ local function place(N, c, q, tk, no, t, ends, detail, rev)
     book(c, f, q.ticket, q.a)
     pos = f[COUNT]
   elseif tk.released then
-    forward(N, c, f, q.ticket, tk.a)
+    forward(N, c, f, q.ticket, tk.a, t)
     pos = 1
   else
     pos = position(f, tk.seq)
@@ -87,7 +87,7 @@ local function refuses(N, c, q, tk, t)
   local l = c.l
   local x = l and l[RELEASED] > 0 and not (tk and tk.released) and slice(l, OUT) or nil
   return fits(N, c, q.a, x)
-    or (not (tk and tk.released) and smooth(N, c, q.a, x))
+    or (not (tk and tk.released) and smooth(N, c, q.a, t))
     or turn_of(N, c, q.a, tk, t)
 end
 
@@ -100,7 +100,6 @@ local function charge(N, c, a)
       s[j + c.i] = s[j + c.i] + amount
       if cfg[o + 2] <= TEN then
         k[d] = k[d] + amount
-        if cfg[o + 2] == MINUTE then k[nD + d] = k[nD + d] + amount end
         s[j] = s[j] + square(N, d, amount)
       end
     end
@@ -114,13 +113,14 @@ local function grant(N, c, q, tk, t)
   if call('HSETNX', KEYS[3], q.id, rec) == 0 then return {2, held(q.id)} end
   call('ZADD', KEYS[4], format('%d', ends), 'p' .. q.id)
   charge(N, c, a)
+  if not (tk and tk.released) then advance(N, c, a, 1, t) end
   if tk then admitted(N, c, q.leaf, q.ticket, tk) end
   return {1, t, ends}
 end
 
 -- ticket_of gives the request's ticket. Its leaf is the one that it was booked
 -- in; a job that comes as another class loses its place.
-local function ticket_of(N, c, q)
+local function ticket_of(N, c, q, t)
   local tk = read_ticket(q.ticket)
   if not tk then return nil end
   local owner, name = named(N, tk.id)
@@ -128,7 +128,7 @@ local function ticket_of(N, c, q)
     q.leaf = name
     return tk
   end
-  drop(N, q.ticket, tk)
+  drop(N, q.ticket, tk, t)
 end
 
 local function decide(N, q, t, paused, rev)
@@ -141,7 +141,7 @@ local function decide(N, q, t, paused, rev)
     return answer
   end
   local waits = q.ticket ~= '' and c.tickets
-  local tk = waits and c.l and ticket_of(N, c, q) or nil
+  local tk = waits and c.l and ticket_of(N, c, q, t) or nil
   local reason, ends, detail = closed(N, c, t, paused)
   if q.full then
     no = {nil, 'slots'}

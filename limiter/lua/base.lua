@@ -8,22 +8,24 @@
 --   cfg      nC, nD, nD x (unit, window, limit, limit less outside, cv in ppm), nC x flags (1 smooth, 2 tickets)
 --   cfg2     nD x nC x (floor, guarantee, trickle), as amounts
 --   names    class names, highest first
---   s        header (ten numbers, see TS to PULL), then nD x (sum of squares for the margin, use of each class)
+--   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class)
 --   pk       nD x nC peaks, times 16
 --   r:CLASS  the class's index, nD x nC reserves as this class sees them, nD x largest request
---   k:CLASS  nD x use in the slot that is open now, nD x use of the last ten slots
+--   k:CLASS  nD x use in the slot that is open now, nD x pace (the moment, in
+--            microseconds, at which an even use would be where the class is)
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
 --   I.C      slot I (mod 128) of class index C: nD x use; T before it for slots of 5 s
 --   cool     reason and detail of the cool-down
 local call, floor, sqrt, format = redis.call, math.floor, math.sqrt, string.format
 local decode = cjson.decode
 
-local SPAN, RING, SMOOTH = 122, 128, 10
+local SPAN, RING = 122, 128
 local MINUTE, TEN, DAY, MONTH, HELD = 0, 1, 2, 3, 4
 local WIDTH = {[MINUTE] = 500, [TEN] = 5000}
 local PREFIX = {[MINUTE] = '', [TEN] = 'T'}
-local TS, CUR, CUR10, DAYS, DAYE, MONS, MONE, COOL, REBASED, PULL, H = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10
+local TS, CUR, CUR10, DAYS, DAYE, MONS, MONE, COOL, REBASED, PULL, NEXTPULL, H = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11
 local JUMP = 5000
+local SLACK = 500 -- ms by which a class may be before or behind its pace
 local KEPT = 3600000 -- how long a lapsed permit waits for a late settle
 
 local formats = {}
@@ -81,6 +83,32 @@ local function subtract(N, d, i, amount)
   N.s[j] = math.max(0, N.s[j] - amount)
 end
 
+-- share gives, for a class and a dim: what others use or must be left, its own
+-- use, everybody's use, and the limit less outside and margin.
+local function share(N, c, d)
+  local s, nC, r = N.s, N.nC, c.r
+  local o, ro = at(N, d), 1 + (d - 1) * nC
+  local others, all = 0, 0
+  for j = 1, nC do
+    local u = s[o + j]
+    all = all + u
+    if j ~= c.i then
+      local v = r[ro + j]
+      others = others + (u > v and u or v)
+    end
+  end
+  local free = N.cfg[2 + (d - 1) * 5 + 4]
+  if s[o] > 0 then free = free - floor(1.5 * sqrt(s[o])) end
+  return others, s[o + c.i], all, free
+end
+
+-- step is how long an amount lasts at 1.25 times the even use of the class's
+-- room: 61 s / 1.25, in microseconds.
+local function step(N, c, d, amount)
+  local others, _, _, free = share(N, c, d)
+  return math.min(61000000, floor(amount * 48800000 / math.max(1, free - others)))
+end
+
 -- leave takes slots from..to of class index i out of the sums that take names.
 local function leave(win, from, to, i, take)
   if from > to then return end
@@ -113,19 +141,9 @@ local function turn(N, win, prev, n, i, k)
       end
     end)
     if gone then call('HDEL', KEYS[2], unpack(gone)) end
-    if win == MINUTE and n - SMOOTH < prev then
-      leave(win, prev - SMOOTH + 1, n - SMOOTH, i, function(v)
-        for d = 1, nD do
-          if mine[d] then k[nD + d] = math.max(0, k[nD + d] - v[d]) end
-        end
-      end)
-    end
   end
   for d = 1, nD do
-    if mine[d] then
-      k[d] = 0
-      if n - SMOOTH >= prev or not used then k[nD + d] = 0 end
-    end
+    if mine[d] then k[d] = 0 end
   end
 end
 
@@ -272,7 +290,7 @@ local function rebase(N, t)
   local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
   for i = 1, #held, 2 do call('ZADD', KEYS[4], format('%d', held[i + 1] + back), held[i]) end
   s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
-  s[TS], s[CUR], s[CUR10], s[PULL] = t, floor(t / 500), floor(t / 5000), 0
+  s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
   s[REBASED] = t
   N.rebased = 1
 end

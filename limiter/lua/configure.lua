@@ -90,7 +90,7 @@ local function kept(N, names, old)
       for _, j in ipairs(classes[i]) do
         if from then
           N.k[i][d] = N.k[i][d] + ks[j][from]
-          N.k[i][N.nD + d] = N.k[i][N.nD + d] + ks[j][old.nD + from]
+          N.k[i][N.nD + d] = math.max(N.k[i][N.nD + d], ks[j][old.nD + from])
         end
       end
     end

@@ -35,13 +35,13 @@ local function empty(N, c, name, f, budget)
   return dropped, budget
 end
 
-local function drop_released(N, ids)
+local function drop_released(N, ids, t)
   local n = 0
   for _, m in ipairs(call('ZRANGE', KEYS[4], 0, -1)) do
     if string.sub(m, 1, 1) == 't' then
       local tk = read_ticket(string.sub(m, 2))
       if tk and tk.released and ids[tk.id] then
-        drop(N, string.sub(m, 2), tk)
+        drop(N, string.sub(m, 2), tk, t)
         n = n + 1
       end
     end
@@ -49,7 +49,7 @@ local function drop_released(N, ids)
   return n
 end
 
-local function drop_leaf(N, prefix, budget)
+local function drop_leaf(N, prefix, budget, t)
   local n, ids, any = 0, {}, false
   local all = call('HGETALL', KEYS[6])
   for i = 1, #all, 2 do
@@ -63,7 +63,7 @@ local function drop_leaf(N, prefix, budget)
       if budget <= 0 then return n, 1 end
     end
   end
-  if any then n = n + drop_released(N, ids) end
+  if any then n = n + drop_released(N, ids, t) end
   return n, 0
 end
 
@@ -71,12 +71,12 @@ local N, t = open('')
 if not N then return {-1, t} end
 local n, more = 0, 0
 if ARGV[3] == 'leaf' then
-  n, more = drop_leaf(N, ARGV[4], tonumber(ARGV[5]))
+  n, more = drop_leaf(N, ARGV[4], tonumber(ARGV[5]), t)
 else
   for i = 4, #ARGV do
     local tk = read_ticket(ARGV[i])
     if tk then
-      drop(N, ARGV[i], tk)
+      drop(N, ARGV[i], tk, t)
       n = n + 1
     end
   end

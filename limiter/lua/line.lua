@@ -2,14 +2,14 @@
 --
 -- l:CLASS in the lane hash: the class's line,
 --   waiting, released, virtual time, pace of own-time returns, weights that wait,
---   8 x booked, 8 x released
+--   releases a second (times 1000), 8 x booked, 8 x released
 -- Leaves hash: CLASS|LEAF is a leaf, #ID its name, # the last id; a leaf is
 --   id, weight, revision of the weights, waiting, finish, first seq, next seq,
 --   waiting at the front, 8 x booked, last release
 -- Tickets hash: TICKET is (released, leaf id, seq, amounts; seq -1 at the front);
 --   "\nID:CHUNK" holds 32 tickets in order, "\nID:f" those that came back to the front
 -- Leases: "t"TICKET is a release, scored with the moment at which it lapses.
-local WAITING, RELEASED, V, PACE, WEIGHTS, BOOKED, OUT = 1, 2, 3, 4, 5, 5, 13
+local WAITING, RELEASED, V, PACE, WEIGHTS, RATE, BOOKED, OUT = 1, 2, 3, 4, 5, 6, 6, 14
 local ID, WEIGHT, REV, COUNT, FINISH, FIRST, NEXT, FRONT, LBOOKED, LAST = 1, 2, 3, 4, 5, 6, 7, 8, 8, 17
 local CHUNK, RELEASE, AWAY, FAR = 32, 10000, 5000, 21600000
 local LEVELS = {'organization', 'tenant', 'team', 'key', 'run', 'priority'}
@@ -25,7 +25,7 @@ local function slice(t, offset)
 end
 
 local function line(c)
-  c.l = c.l or zeros(21)
+  c.l = c.l or zeros(22)
   c.ldirty = true
   return c.l
 end
@@ -138,9 +138,10 @@ local function unrelease(c, ticket, a)
 end
 
 -- forward puts a released ticket back before all others of its leaf, and what
--- its release was charged goes back too.
-local function forward(N, c, f, ticket, a)
+-- its release was charged (turn and pace) goes back too.
+local function forward(N, c, f, ticket, a, t)
   unrelease(c, ticket, a)
+  advance(N, c, a, -1, t)
   local key = front(f[ID])
   local rest = f[FRONT] > 0 and call('HGET', KEYS[5], key)
   call('HSET', KEYS[5], key, rest and (ticket .. '\n' .. rest) or ticket)
@@ -159,9 +160,13 @@ local function position(f, seq)
 end
 
 -- eta gives how many ms the leaf's share of the room needs for what is booked
--- up to place pos.
+-- up to place pos, or, where free slots are scarcer than quota, how many the
+-- releases of late would need; the latter is believed up to ten minutes.
 local function eta(N, c, f, pos)
-  local most = 0
+  local most, l = 0, c.l
+  if l[RATE] > 0 then
+    most = math.min(600000, floor(pos * l[WEIGHTS] / f[WEIGHT] * 1000000 / l[RATE]))
+  end
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
     local width = WIDTH[N.cfg[o + 2]]
@@ -202,11 +207,14 @@ local function admitted(N, c, name, ticket, tk)
 end
 
 -- drop takes a ticket out of the line for good.
-local function drop(N, ticket, tk)
+local function drop(N, ticket, tk, t)
   call('HDEL', KEYS[5], ticket)
   local c, name = named(N, tk.id)
   if not c then return end
-  if tk.released then return unrelease(c, ticket, tk.a) end
+  if tk.released then
+    advance(N, c, tk.a, -1, t)
+    return unrelease(c, ticket, tk.a)
+  end
   local f = leaf(c, name, 0)
   unbook(c, f, tk.a)
   put_leaf(c, name, f)

@@ -1,9 +1,10 @@
 -- pull.lua: one pass over the lines of a lane: releases the next tickets that fit.
 --
 -- ARGV[3] how many may be released
+-- A pass is made every 0.5 s; earlier when the last one ended for want of slots.
 -- Returns {alert, now, 1 if the pass was made, then ticket and leaf by turns}.
 -- {-1, now} when the lane has no limits.
-local EVERY = 500
+local EVERY, SOON = 500, 50
 
 -- head gives the ticket that is next in a leaf; places that were given back are skipped.
 local function head(e)
@@ -71,13 +72,14 @@ local function release(N, c, entries, slots, t, out)
     local name, tk = head(e)
     if name then
       local x = slice(l, OUT)
-      if fits(N, c, tk.a, x) or smooth(N, c, tk.a, x) then return slots end
+      if fits(N, c, tk.a, x) or smooth(N, c, tk.a, t) then return slots end
       local f = e.f
       l[V], f[FINISH] = start, start + floor(cost(N, tk.a) / f[WEIGHT])
       f[LAST], e.dirty = t, true
       unbook(c, f, tk.a)
       l[RELEASED] = l[RELEASED] + 1
       add(l, OUT, tk.a, 1)
+      advance(N, c, tk.a, 1, t)
       call('HSET', KEYS[5], name, pack_ticket(1, tk.id, tk.seq, tk.a))
       call('ZADD', KEYS[4], format('%d', t + RELEASE), 't' .. name)
       e.advance()
@@ -110,7 +112,7 @@ local function lapsed(N, t)
       if tk then c, name = named(N, tk.id) end
       if c and tk.released then
         local f = leaf(c, name, 0)
-        forward(N, c, f, ticket, tk.a)
+        forward(N, c, f, ticket, tk.a, t)
         put_leaf(c, name, f)
       else
         call('ZREM', KEYS[4], m)
@@ -133,7 +135,11 @@ local function pass(N, c, leaves, rev, slots, t, out, closed)
       entries[#entries + 1] = e
     end
   end
-  if not closed then slots = release(N, c, entries, slots, t, out) end
+  if not closed then
+    local n = slots
+    slots = release(N, c, entries, slots, t, out)
+    if N.since <= AWAY then l[RATE] = floor((l[RATE] * 15 + (n - slots) * 1000000 / N.since) / 16) end
+  end
   local idle = l[WAITING] == 0 and l[RELEASED] == 0
   for _, e in ipairs(entries) do
     local f = e.f
@@ -158,11 +164,11 @@ end
 local N, t = open('')
 if not N then return {-1, t} end
 local slots, out = tonumber(ARGV[3]), {N.rebased, t, 0}
-if slots <= 0 or t - N.s[PULL] < EVERY then
+if slots <= 0 or t < N.s[NEXTPULL] then
   save(N)
   return out
 end
-out[3], N.s[PULL] = 1, t
+out[3], N.since, N.s[PULL] = 1, t - N.s[PULL], t
 lapsed(N, t)
 local names, leaves = decode(call('HGET', KEYS[2], 'names')), nil
 local rev = tonumber(call('HGET', KEYS[1], 'wrev') or '0')
@@ -173,5 +179,7 @@ for _, name in ipairs(names) do
     slots = pass(N, c, leaves, rev, slots, t, out, closed(N, c, t, call('HGET', KEYS[1], 'p:' .. name)))
   end
 end
+-- a pass that ended for want of slots is followed by another as soon as there are some
+N.s[NEXTPULL] = t + (slots == 0 and SOON or EVERY)
 save(N)
 return out

@@ -1,24 +1,5 @@
 -- room.lua: whether a cost fits, and when it will. Needs base.lua.
 
--- share gives, for a class and a dim: what others use or must be left, its own
--- use, everybody's use, and the limit less outside and margin.
-local function share(N, c, d)
-  local s, nC, r = N.s, N.nC, c.r
-  local o, ro = at(N, d), 1 + (d - 1) * nC
-  local others, all = 0, 0
-  for j = 1, nC do
-    local u = s[o + j]
-    all = all + u
-    if j ~= c.i then
-      local v = r[ro + j]
-      others = others + (u > v and u or v)
-    end
-  end
-  local free = N.cfg[2 + (d - 1) * 5 + 4]
-  if s[o] > 0 then free = free - floor(1.5 * sqrt(s[o])) end
-  return others, s[o + c.i], all, free
-end
-
 -- lacks gives what is missing for need more in dim d; 0 or less when it fits.
 -- A class may always use its trickle, if the limit itself has room.
 local function lacks(N, c, d, need)
@@ -60,30 +41,34 @@ local function fits(N, c, a, x, y)
   return worst
 end
 
--- smooth tests the last five seconds before the cost is added: they stay under
--- 1.25 times their even share of the room.
-local function smooth(N, c, a, x)
+-- smooth tests the class's pace, before the cost is added: no more than 1.25
+-- times its even use of the room, half a second before or behind.
+local function smooth(N, c, a, t)
   if not c.smooth then return nil end
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
-    if N.cfg[o + 2] == MINUTE and a[N.cfg[o + 1] + 1] > 0 then
-      local others, _, _, free = share(N, c, d)
-      local cap = floor((free - others) * 25 / 244)
-      local last = c.k[N.nD + d]
-      if x then last = last + x[N.cfg[o + 1] + 1] end
-      if last > 0 and last >= cap then
-        return {d, 'smoothing', last, last - cap + 1, last}
+    local need = a[N.cfg[o + 1] + 1]
+    if N.cfg[o + 2] == MINUTE and need > 0 then
+      local pace = c.k[N.nD + d]
+      if pace >= (t + SLACK) * 1000 then
+        return {d, 'smoothing', N.s[at(N, d) + c.i], 0, need, floor(pace / 1000) + 1 - SLACK}
       end
     end
   end
 end
 
--- eases gives the next slot at which smoothing should have room, by the mean
--- of the ten slots.
-local function eases(N, last, short)
-  local n = math.ceil(short * SMOOTH / last)
-  if n > SMOOTH then n = SMOOTH end
-  return (N.s[CUR] + n) * 500
+-- advance moves the class's pace on by amounts, or back.
+local function advance(N, c, a, sign, t)
+  if not c.smooth then return end
+  for d = 1, N.nD do
+    local o = 2 + (d - 1) * 5
+    local need = a[N.cfg[o + 1] + 1]
+    if N.cfg[o + 2] == MINUTE and need > 0 then
+      local j = N.nD + d
+      c.k[j] = math.max(c.k[j], (t - SLACK) * 1000) + sign * step(N, c, d, need)
+    end
+  end
+  c.dirty = true
 end
 
 -- frees gives the moment at which enough slots have left dim d for need to fit.
@@ -118,10 +103,11 @@ local function frees(N, c, d, need)
   for j = 1, nC do s[o + j] = kept[j] end
   return found
 end
+
 -- when gives the moment at which a refusal by room or smoothing ends.
 local function when(N, c, no, t)
   local d, reason = no[1], no[2]
-  if reason == 'smoothing' then return eases(N, no[3], no[4]) end
+  if reason == 'smoothing' then return no[6] end
   local win = N.cfg[2 + (d - 1) * 5 + 2]
   if win == DAY then return N.s[DAYE] end
   if win == MONTH then return N.s[MONE] end

@@ -7,7 +7,7 @@
 
 -- correct adds deltas (by unit) where the permit was charged. A window that has
 -- turned since is left alone, and no slot gives back more than it holds.
-local function correct(N, c, p, used)
+local function correct(N, c, p, used, t)
   local s, k, nD, cfg = N.s, c.k, N.nD, N.cfg
   local ring = {}
   for d = 1, nD do
@@ -20,11 +20,13 @@ local function correct(N, c, p, used)
         if p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
       else
         local from = p[3] == s[REBASED] and p[1] or s[REBASED]
+        if c.smooth and win == MINUTE and k[nD + d] > 0 and from > t - 61000 then
+          k[nD + d] = k[nD + d] + (delta < 0 and -1 or 1) * step(N, c, d, math.abs(delta))
+        end
         local now, slot = s[win == TEN and CUR10 or CUR], floor(from / WIDTH[win])
         if slot >= now then
           if k[d] + delta < 0 then delta = -k[d] end
           k[d], s[j] = k[d] + delta, math.max(0, s[j] + delta)
-          if win == MINUTE then k[nD + d] = math.max(0, k[nD + d] + delta) end
         elseif slot > now - SPAN then
           local f = PREFIX[win] .. format('%d.%d', slot % RING, c.i)
           if ring[f] == nil then
@@ -34,7 +36,6 @@ local function correct(N, c, p, used)
           local v = ring[f]
           if v[d] + delta < 0 then delta = -v[d] end
           v[d], s[j] = v[d] + delta, math.max(0, s[j] + delta)
-          if win == MINUTE and slot > now - SMOOTH then k[nD + d] = math.max(0, k[nD + d] + delta) end
         end
       end
     end
@@ -44,11 +45,11 @@ local function correct(N, c, p, used)
 end
 
 -- amend corrects a permit that stays open; usage so far only ever raises a charge.
-local function amend(N, c, id, name, p, used)
+local function amend(N, c, id, name, p, used, t)
   for u = 1, 8 do
     if u > 6 or used[u] < p[4 + u] then used[u] = p[4 + u] end
   end
-  correct(N, c, p, used)
+  correct(N, c, p, used, t)
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
     local unit = N.cfg[o + 1]
@@ -75,10 +76,10 @@ local function settle(N, t, id, what, lease, used)
   local c, lapsed = owner(N, name), p[4] == 1
   if what == 'extend' then return extend(id, name, p, t + lease) end
   if what == 'partial' then
-    amend(N, c, id, name, p, used)
+    amend(N, c, id, name, p, used, t)
     return lapsed and 2 or 1
   end
-  correct(N, c, p, used)
+  correct(N, c, p, used, t)
   if not lapsed then give(N, c, p) end
   call('HDEL', KEYS[3], id)
   call('ZREM', KEYS[4], 'p' .. id)

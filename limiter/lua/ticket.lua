@@ -19,7 +19,7 @@ if tk.released then
 else
   out[6] = position(f, tk.seq)
   out[8] = eta(N, c, f, out[6])
-  local no = fits(N, c, tk.a, slice(c.l, OUT)) or smooth(N, c, tk.a, slice(c.l, OUT))
+  local no = fits(N, c, tk.a, slice(c.l, OUT)) or smooth(N, c, tk.a, t)
   if no then out[10], out[11] = N.cfg[2 + (no[1] - 1) * 5 + 1], N.cfg[2 + (no[1] - 1) * 5 + 2] end
 end
 for u = 1, 8 do out[11 + u] = tk.a[u] end
