@@ -10,6 +10,7 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/worker"
 )
 
 type retryOptions struct {
@@ -125,8 +126,19 @@ func runCancel(ctx context.Context, o *cancelOptions) error {
 	}
 	line := []string{humanize.Comma(rep.Cancelled) + " rows cancelled", humanize.Comma(rep.Finished) + " had finished and stay"}
 	fmt.Fprintf(o.Out, "%s: %s\n", run.Title(), strings.Join(line, ", "))
-	if rep.InFlight > 0 {
-		o.say("%s in flight: they finish, and good answers are kept (--now aborts them)", plural(int(rep.InFlight), "call"))
+	return o.inFlight(ctx, be, run, rep.InFlight)
+}
+
+// inFlight says what becomes of calls that are on their way.
+func (o *cancelOptions) inFlight(ctx context.Context, be *backend, run jobs.Run, calls int64) error {
+	switch {
+	case o.Now:
+		if err := worker.Abort(ctx, be.rdb, run.ID, o.now()); err != nil {
+			return err
+		}
+		o.say("%s in flight are aborted within a second and stay charged at their estimate", plural(int(calls), "call"))
+	case calls > 0:
+		o.say("%s in flight: they finish, and good answers are kept (--now aborts them)", plural(int(calls), "call"))
 	}
 	return nil
 }
