@@ -115,7 +115,7 @@ func TestFleetSharesALimit(t *testing.T) {
 			t.Fatalf("rows are %s", tally(c))
 		}
 		took := time.Since(began)
-		most := r.sim.MaxInWindow(testModel, "requests", time.Minute)
+		most := r.sim.MaxInWindow(testModel, geminitest.Requests, time.Minute)
 		t.Logf("300 rows at 120 a minute took %v, most calls in a minute %d", took, most)
 		if most > 120 {
 			t.Errorf("%d calls in one minute, the limit is 120", most)

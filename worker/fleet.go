@@ -33,6 +33,11 @@ type WorkerInfo struct {
 	Seen     time.Time  `json:"-"` // Redis's clock
 	Draining bool       `json:"draining,omitempty"`
 	Lanes    []LaneInfo `json:"lanes"`
+
+	Done    int64 `json:"done"`    // rows with a good result since it started
+	Bad     int64 `json:"bad"`     // rows that ended otherwise
+	Retries int64 `json:"retries"` // failures that were, or will be, tried again
+	Waits   int64 `json:"waits"`   // times a row was put back without blame
 }
 
 // LaneInfo is one lane of a worker: how many calls it may make at once and how

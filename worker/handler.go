@@ -46,6 +46,7 @@ func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
 		return fmt.Errorf("not a row's task (type %q, id %q): %w", t.Type(), id, asynq.SkipRetry)
 	}
 	ctx = context.WithoutCancel(ctx)
+	together(l.w.cfg.Now())
 	if done, err := l.w.fromSpool(ctx, task); done || err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 		return nil
 	}
 	j.row = j.begun.Row
-	if j.run, err = l.w.runs.get(ctx, j.task.Run); errors.Is(err, jobs.ErrNoRun) {
+	if j.run, err = l.w.runs.get(ctx, j.task.Run, j.begun.Digest); errors.Is(err, jobs.ErrNoRun) {
 		l.drop(ctx, j)
 		return nil
 	} else if err != nil {

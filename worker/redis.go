@@ -29,6 +29,7 @@ const (
 	redisMaxBackoff = 2 * time.Second
 	redisDialLimit  = 2 * time.Second
 	redisSpareConns = 20 // heartbeats, forwarders, pulls and subscriptions beside the calls
+	redisProtocol   = 2  // under RESP3 the client looks for push messages before each command, which we have none of
 )
 
 // PatientClient connects to the Redis that a URL names, with patient retries
@@ -247,7 +248,7 @@ func (u *redisURL) singleOptions(pool int) *redis.Options {
 	return &redis.Options{
 		Network: network, Addr: u.hosts[0], Username: u.username, Password: u.password, DB: u.db, TLSConfig: u.tls,
 		MaxRetries: redisRetries, MinRetryBackoff: redisMinBackoff, MaxRetryBackoff: redisMaxBackoff,
-		DialTimeout: redisDialLimit, PoolSize: pool, MaintNotificationsConfig: quiet(),
+		DialTimeout: redisDialLimit, PoolSize: pool, Protocol: redisProtocol, MaintNotificationsConfig: quiet(),
 	}
 }
 
@@ -257,7 +258,7 @@ func (u *redisURL) failoverOptions(pool int) *redis.FailoverOptions {
 		SentinelUsername: u.query.Get("sentinel_username"), SentinelPassword: u.query.Get("sentinel_password"),
 		Username: u.username, Password: u.password, DB: u.db, TLSConfig: u.tls,
 		MaxRetries: redisRetries, MinRetryBackoff: redisMinBackoff, MaxRetryBackoff: redisMaxBackoff,
-		DialTimeout: redisDialLimit, PoolSize: pool,
+		DialTimeout: redisDialLimit, PoolSize: pool, Protocol: redisProtocol,
 	}
 }
 
@@ -267,7 +268,7 @@ func (u *redisURL) clusterOptions(pool int) *redis.ClusterOptions {
 	return &redis.ClusterOptions{
 		Addrs: u.hosts, Username: u.username, Password: u.password, TLSConfig: u.tls,
 		MaxRedirects: redisRetries, MinRetryBackoff: redisMinBackoff, MaxRetryBackoff: redisMaxBackoff,
-		DialTimeout: redisDialLimit, PoolSize: pool, MaintNotificationsConfig: quiet(),
+		DialTimeout: redisDialLimit, PoolSize: pool, Protocol: redisProtocol, MaintNotificationsConfig: quiet(),
 	}
 }
 

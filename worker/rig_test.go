@@ -105,6 +105,11 @@ func (r *rig) enqueue(n int, s jobs.Spec) jobs.Run {
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		r.Fatal(err)
 	}
+	return r.enqueueFile(path, s)
+}
+
+func (r *rig) enqueueFile(path string, s jobs.Spec) jobs.Run {
+	r.Helper()
 	p, err := jobs.Prepare(r.Context(), jobs.Input{Path: path}, s, jobs.PrepareOptions{})
 	if err != nil {
 		r.Fatal(err)

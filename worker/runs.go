@@ -14,10 +14,6 @@ import (
 	"google.golang.org/genai"
 )
 
-// runFor is how long a run's record is used before it is read again: --update
-// may have changed it.
-const runFor = time.Second
-
 // run is a run's record with all that its rows share, made once.
 type run struct {
 	jobs.Run
@@ -39,19 +35,20 @@ type runCache struct {
 
 type cachedRun struct {
 	*run
-	read time.Time
+	used time.Time
 }
 
 func newRunCache(store *jobs.Store, now func() time.Time) *runCache {
 	return &runCache{store: store, now: now, runs: map[string]*cachedRun{}}
 }
 
-// get gives a run's record, at most runFor old.
-func (c *runCache) get(ctx context.Context, id string) (*run, error) {
+// get gives a run's record as the ledger has it now, which says so by its
+// digest: --update may have changed it since it was read.
+func (c *runCache) get(ctx context.Context, id, digest string) (*run, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	have := c.runs[id]
-	if have != nil && c.now().Sub(have.read) < runFor {
+	if have := c.runs[id]; have != nil && have.Digest == digest {
+		have.used = c.now()
 		return have.run, nil
 	}
 	rec, err := c.store.Load(ctx, id)
@@ -59,22 +56,18 @@ func (c *runCache) get(ctx context.Context, id string) (*run, error) {
 		return nil, err
 	}
 	c.forget()
-	if have != nil && have.Digest == rec.Digest && have.Updated.Equal(rec.Updated) {
-		have.read = c.now()
-		return have.run, nil
-	}
 	r, err := newRun(rec)
 	if err != nil {
 		return nil, err
 	}
-	c.runs[id] = &cachedRun{run: r, read: c.now()}
+	c.runs[id] = &cachedRun{run: r, used: c.now()}
 	return r, nil
 }
 
 // forget drops the runs that had no row for ten minutes.
 func (c *runCache) forget() {
 	for id, r := range c.runs {
-		if c.now().Sub(r.read) > 10*time.Minute {
+		if c.now().Sub(r.used) > 10*time.Minute {
 			delete(c.runs, id)
 		}
 	}

@@ -17,7 +17,7 @@ type slots struct {
 }
 
 // sweepSlots is how many tasks a lane may look at beside its calls.
-const sweepSlots = 16
+const sweepSlots = 32
 
 // recently is how long a refusal says that the lane is short of quota, so that
 // a job without a slot should queue there and not here.

@@ -128,6 +128,8 @@ func identity(now time.Time) WorkerInfo {
 func (w *Worker) Info() WorkerInfo {
 	info := w.info
 	info.Draining = w.stopping.Err() != nil
+	info.Done, info.Bad = w.stats.done.Load(), w.stats.bad.Load()
+	info.Retries, info.Waits = w.stats.retries.Load(), w.stats.waited.Load()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, l := range w.lanes {
