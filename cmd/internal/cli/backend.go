@@ -64,6 +64,21 @@ func (f *factory) openAny(ctx context.Context) (*backend, error) {
 	return f.backend(c, redis.NewClient(opts)), nil
 }
 
+// withRun finds the run that ref means ("" is the latest) and does something
+// with it.
+func (f *factory) withRun(ctx context.Context, ref string, do func(*backend, jobs.Run) error) error {
+	be, err := f.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	run, err := be.store.Find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return do(be, run)
+}
+
 func (f *factory) connect(ctx context.Context, c *loaded) (*backend, error) {
 	rdb, err := worker.PatientClient(c.Redis, c.Worker.Concurrency)
 	if err != nil {

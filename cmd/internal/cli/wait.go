@@ -13,7 +13,6 @@ import (
 
 type waitOptions struct {
 	*factory
-	Ref     string
 	Timeout time.Duration
 }
 
@@ -26,8 +25,9 @@ func newWaitCmd(f *factory) *cobra.Command {
 			"and with 3 when some are not, so that `enqueue && wait && results` works from cron.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Ref = firstArg(args)
-			return runWait(cmd.Context(), o)
+			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
+				return runWait(cmd.Context(), o, be, run)
+			})
 		},
 	}
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give up after this long, with exit code 5")
@@ -41,16 +41,7 @@ func firstArg(args []string) string {
 	return args[0]
 }
 
-func runWait(ctx context.Context, o *waitOptions) error {
-	be, err := o.openAny(ctx)
-	if err != nil {
-		return err
-	}
-	defer be.close()
-	run, err := be.store.Find(ctx, o.Ref)
-	if err != nil {
-		return err
-	}
+func runWait(ctx context.Context, o *waitOptions, be *backend, run jobs.Run) error {
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
