@@ -148,15 +148,15 @@ func (s *scanner) begin(p []byte, i int) int {
 		s.start(i)
 	}
 	switch {
-	case c == '"':
-		s.state = inString
 	case c == '{' || c == '[':
 		s.open(c == '[')
-	case c == ']' && len(s.stack) > 0 && s.stack[len(s.stack)-1].array: // an empty array
-		s.taking = false
-		s.close(true)
 	case len(s.stack) == 0: // neither an object nor an array: not what the API sends
 		s.state = scanBroken
+	case c == '"':
+		s.state = inString
+	case c == ']' && s.stack[len(s.stack)-1].array: // an empty array
+		s.taking = false
+		s.close(true)
 	default:
 		s.state = inScalar
 	}
