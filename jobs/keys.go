@@ -24,7 +24,7 @@ const (
 	schemaVersion = 1
 
 	rowsPerChunk  = 65536
-	rowsPerShard  = 128 // of the id hashes: small enough for Redis's compact encoding
+	rowsPerShard  = 32 // of the id hashes, which Redis keeps compact and searches through
 	bytesPerRow   = 3
 	rowsPerBucket = 1024
 )
