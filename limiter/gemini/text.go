@@ -156,8 +156,10 @@ func escaped(p []byte) (rune, int) {
 		return ' ', len(p)
 	}
 	switch p[1] {
-	case 'n', 'r', 't':
+	case 'n', 'r':
 		return '\n', 2
+	case 't':
+		return '\t', 2
 	case 'u':
 		if len(p) < 6 {
 			return ' ', len(p)

@@ -145,3 +145,12 @@ func TestUnary(t *testing.T) {
 		t.Errorf("observation %+v", obs)
 	}
 }
+
+// freeGate gives permits and forgets them.
+type freeGate struct{}
+
+func (freeGate) Acquire(_ context.Context, r limiter.Request) (*limiter.Permit, error) {
+	return &limiter.Permit{ID: r.ID, Lane: r.Lane}, nil
+}
+
+func (freeGate) Settle(context.Context, limiter.Settlement) error { return nil }
