@@ -16,7 +16,6 @@ const storeTimeout = time.Minute
 // sink, Redis or spool when this returns.
 func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
 	r := l.result(j, out)
-	together(l.w.cfg.Now())
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := l.sink(ctx, r); err != nil {

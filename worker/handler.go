@@ -45,6 +45,10 @@ func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	if err != nil || t.Type() != jobs.TaskType {
 		return fmt.Errorf("not a row's task (type %q, id %q): %w", t.Type(), id, asynq.SkipRetry)
 	}
+	if _, busy := l.w.inHand.LoadOrStore(id, true); busy {
+		return waitFor("still in the hands of an earlier look; waits", 5*time.Second, l.w.cfg.Now())
+	}
+	defer l.w.inHand.Delete(id)
 	ctx = context.WithoutCancel(ctx)
 	together(l.w.cfg.Now())
 	if done, err := l.w.fromSpool(ctx, task); done || err != nil {
@@ -54,21 +58,23 @@ func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
 }
 
 // whenFree waits for a call slot before the ledger is told that the row runs:
-// until then it may still be cancelled.
+// until then it may still be cancelled. The slot is kept until the answer is
+// stored, so that a killed worker has no more paid answers on its hands than
+// slots.
 func (l *lane) whenFree(ctx context.Context, j *job) error {
 	j.slot = l.slots.take(l.w.stopping, false, l.w.cfg.Now)
-	defer l.giveSlot(j)
-	if !j.slot && l.w.stopping.Err() != nil {
+	defer func() {
+		if j.slot {
+			l.slots.give()
+		}
+	}()
+	switch {
+	case !j.slot && l.w.stopping.Err() != nil:
 		return waitFor("handed back by a worker that stops; waits", time.Millisecond, l.w.cfg.Now())
+	case !j.slot && !l.slots.short(l.w.cfg.Now()):
+		return waitFor("waiting for a free worker", time.Millisecond, l.w.cfg.Now())
 	}
 	return l.begin(ctx, j)
-}
-
-func (l *lane) giveSlot(j *job) {
-	if j.slot {
-		j.slot = false
-		l.slots.give()
-	}
 }
 
 // begin asks the ledger whether there is anything to do.
@@ -87,9 +93,7 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 	} else if err != nil {
 		return l.away("the run's record", err)
 	}
-	out := l.look(ctx, j)
-	l.giveSlot(j)
-	return l.settle(ctx, j, out)
+	return l.settle(ctx, j, l.look(ctx, j))
 }
 
 // drop gives the row's place in the line back: it ends without the permit that

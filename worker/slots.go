@@ -52,16 +52,21 @@ func (s *slots) short(now time.Time) bool {
 	return now.Sub(time.Unix(0, s.refused.Load())) < recently
 }
 
-// take waits for a slot. It gives up when the lane is short of quota, where a
+// slotWait bounds the wait for a slot: with a call and its storing it stays
+// within a task's timeout (jobs.StoreOptions.Timeout), at which asynq would give
+// the task to somebody else.
+const slotWait = 3 * time.Minute
+
+// take waits for a slot. It gives up after slotWait, and when the lane is short of quota, where a
 // ticket is the better place to wait; a job that a pull let go has its quota
 // already and waits for a slot as long as the release holds.
 func (s *slots) take(ctx context.Context, pulled bool, now func() time.Time) bool {
 	if s.try() {
 		return true
 	}
-	start := now()
-	for {
-		if pulled && now().Sub(start) >= recently || !pulled && s.short(now()) {
+	for start := now(); ; {
+		waited := now().Sub(start)
+		if waited >= slotWait || pulled && waited >= recently || !pulled && s.short(now()) {
 			return false
 		}
 		select {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -96,10 +97,10 @@ func retryDelay(n int, err error, _ *asynq.Task) time.Duration {
 }
 
 // isFailure is asynq's question "does it count?". A lost lease does, so that a
-// row that kills its worker stops some time.
+// row that kills its worker stops some time; asynqmon's Cancel does not.
 func isFailure(err error) bool {
 	var wait *waitError
-	return err != nil && !errors.As(err, &wait)
+	return err != nil && !errors.As(err, &wait) && !errors.Is(err, context.Canceled)
 }
 
 // maxBackoff bounds the pause between two attempts of one row.

@@ -85,6 +85,7 @@ type Worker struct {
 	info     WorkerInfo // id, host, pid, started
 
 	handlers sync.WaitGroup     // handlers, not asynq's slots: a handler may outlive those
+	inHand   sync.Map           // task ids that have a handler
 	stopping context.Context    // ends when the drain begins
 	stop     context.CancelFunc //
 	failed   chan error         // why the worker has to stop by itself; holds one
