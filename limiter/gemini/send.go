@@ -21,9 +21,8 @@ func readBody(req *http.Request, bound int64) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
 	}
-	tooLarge := refuse(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes: upload the media with the Files API", bound)
 	if req.ContentLength > bound {
-		return nil, tooLarge
+		return nil, tooLarge(bound)
 	}
 	buf := bytes.NewBuffer(make([]byte, 0, max(req.ContentLength, 0)+bytes.MinRead))
 	n, err := buf.ReadFrom(io.LimitReader(req.Body, bound+1))
@@ -31,9 +30,13 @@ func readBody(req *http.Request, bound int64) ([]byte, error) {
 		return nil, err
 	}
 	if n > bound {
-		return nil, tooLarge
+		return nil, tooLarge(bound)
 	}
 	return buf.Bytes(), nil
+}
+
+func tooLarge(bound int64) error {
+	return refuse(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes: upload the media with the Files API", bound)
 }
 
 // reach is how far a request got, for what a failure before sending gives back.
