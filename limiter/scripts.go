@@ -1,7 +1,10 @@
 package limiter
 
 import (
+	"cmp"
 	_ "embed"
+	"regexp"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -40,15 +43,62 @@ var (
 )
 
 var (
-	acquireScript   = redis.NewScript(luaBase + luaRoom + luaLine + luaAcquire)
-	settleScript    = redis.NewScript(luaBase + luaSettle)
-	pullScript      = redis.NewScript(luaBase + luaRoom + luaLine + luaPull)
-	dropScript      = redis.NewScript(luaBase + luaRoom + luaLine + luaDrop)
-	ticketScript    = redis.NewScript(luaBase + luaRoom + luaLine + luaTicket)
-	stateScript     = redis.NewScript(luaBase + luaState)
-	configureScript = redis.NewScript(luaBase + luaConfigure)
-	coolScript      = redis.NewScript(luaBase + luaCool)
-	restoreScript   = redis.NewScript(luaBase + luaRestore)
-	scopeScript     = redis.NewScript(luaScope)
-	pauseScript     = redis.NewScript(luaPause)
+	acquireScript   = script(luaBase, luaRoom, luaLine, luaAcquire)
+	settleScript    = script(luaBase, luaSettle)
+	pullScript      = script(luaBase, luaRoom, luaLine, luaPull)
+	dropScript      = script(luaBase, luaRoom, luaLine, luaDrop)
+	ticketScript    = script(luaBase, luaRoom, luaLine, luaTicket)
+	stateScript     = script(luaBase, luaState)
+	configureScript = script(luaBase, luaConfigure)
+	coolScript      = script(luaBase, luaCool)
+	restoreScript   = script(luaBase, luaRestore)
+	scopeScript     = script(luaScope)
+	pauseScript     = script(luaPause)
 )
+
+func script(parts ...string) *redis.Script { return redis.NewScript(load(parts...)) }
+
+// load joins the parts of a script into what Redis gets.
+func load(parts ...string) string { return inline(presize(strings.Join(parts, ""))) }
+
+var methods = regexp.MustCompile(`(?m)^function M\.(\w+)`)
+
+// presize names the functions in the table that they hang in, so that it is made
+// in its size and never grown: that would be done anew on every call.
+func presize(lua string) string {
+	var names strings.Builder
+	for _, m := range methods.FindAllStringSubmatch(lua, -1) {
+		names.WriteString(m[1] + " = false, ")
+	}
+	return strings.Replace(lua, "local M = {", "local M = {"+names.String(), 1)
+}
+
+var (
+	constants = regexp.MustCompile(`(?m)^local ([A-Z][A-Z0-9]*(?:, [A-Z][A-Z0-9]*)*) = (\d+(?:, \d+)*)(?: --.*)?$`)
+	capitals  = regexp.MustCompile(`\b[A-Z][A-Z0-9]*\b`)
+)
+
+// inline writes the constants into a script's text. As locals they would be
+// captured by every function that uses them, on every call: half of a decision's
+// time. Strings are left alone.
+func inline(lua string) string {
+	values := map[string]string{}
+	for _, m := range constants.FindAllStringSubmatch(lua, -1) {
+		numbers := strings.Split(m[2], ", ")
+		for i, name := range strings.Split(m[1], ", ") {
+			values[name] = numbers[i]
+		}
+	}
+	lines := strings.Split(constants.ReplaceAllString(lua, ""), "\n")
+	for i, line := range lines {
+		code, comment, _ := strings.Cut(line, "--")
+		parts := strings.Split(code, "'")
+		for j := 0; j < len(parts); j += 2 {
+			parts[j] = capitals.ReplaceAllStringFunc(parts[j], func(s string) string { return cmp.Or(values[s], s) })
+		}
+		if lines[i] = strings.Join(parts, "'"); comment != "" {
+			lines[i] += "--" + comment
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -8,26 +8,63 @@
 --   {0, reason, unit, window, limit, used, short, retry_at, position, detail}
 -- }; alert is 1 when the clock was set back. {-1, now} when the lane has no limits.
 
-local function held(id) return call('HGET', KEYS[3], id) end
-
-local function denied(N, no, retry, pos, detail)
-  local o = 2 + ((no[1] or 0) - 1) * 5
-  local unit, win, limit = -1, -1, 0
-  if no[1] then unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], N.cfg[o + 4] end
-  return {0, no[2], unit, win, limit, no[3] or 0, no[4] or 0, retry, pos or 0, detail or ''}
-end
+function M.held(id) return call('HGET', KEYS[3], id) end
 
 -- too_large gives the limit that the request could not fit even alone.
-local function too_large(N, c, a)
+function M.too_large(N, c, a)
   for d = 1, N.nD do
     local need, most = a[N.cfg[2 + (d - 1) * 5 + 1] + 1], c.r[1 + N.nD * N.nC + d]
     if need > most then return {d, 'too_large', 0, need - most}, most end
   end
 end
 
+-- refusals makes what only refused requests need.
+function M.refusals()
+  if M.denied then return end
+  M.waits()
+
+  function M.denied(N, no, retry, pos, detail)
+    local o = 2 + ((no[1] or 0) - 1) * 5
+    local unit, win, limit = -1, -1, 0
+    if no[1] then unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], N.cfg[o + 4] end
+    return {0, no[2], unit, win, limit, no[3] or 0, no[4] or 0, retry, pos or 0, detail or ''}
+  end
+
+  -- place answers a refused job that waits: it keeps or gets its place, and comes
+  -- back by itself long after it should have been pulled.
+  function M.place(N, c, q, tk, no, t, ends, detail, rev)
+    M.lines()
+    local f = M.leaf(c, q.leaf, rev)
+    local pos
+    if not tk then
+      M.book(c, f, q.ticket, q.a)
+      pos = f[COUNT]
+    elseif tk.released then
+      M.forward(N, c, f, q.ticket, tk.a, t)
+      pos = 1
+    else
+      pos = M.position(f, tk.seq)
+    end
+    M.put_leaf(c, q.leaf, f)
+    local wait, from = 0, t
+    if no[2] == 'paused' and ends < 0 then
+      wait = 300000 + (f[NEXT] + pos) * 7919 % 300000
+    else
+      if ends and ends > t then from = ends end
+      local win = no[1] and N.cfg[2 + (no[1] - 1) * 5 + 2]
+      if win == DAY or win == MONTH then from = M.when(N, c, no, t) end
+      if tk and not tk.released and t - N.s[PULL] > AWAY and from == t then
+        return M.denied(N, no, M.pace(N, c, tk.a, t), pos, detail)
+      end
+      wait = 2 * M.eta(N, c, f, pos) + 3000
+    end
+    return M.denied(N, no, from + math.ceil(wait / 1000) * 1000, pos, detail)
+  end
+end
+
 -- closed tells whether the class may not start anything: paused, or the lane
 -- rests. It gives the reason, when that ends (-1: not known), and the detail.
-local function closed(N, c, t, paused)
+function M.closed(N, c, t, paused)
   if paused then
     local ends, detail = string.match(paused, '^(%-?%d+)|(.*)$')
     ends = tonumber(ends)
@@ -39,38 +76,8 @@ local function closed(N, c, t, paused)
   end
 end
 
--- place answers a refused job that waits: it keeps or gets its place, and comes
--- back by itself long after it should have been pulled.
-local function place(N, c, q, tk, no, t, ends, detail, rev)
-  local f = leaf(c, q.leaf, rev)
-  local pos
-  if not tk then
-    book(c, f, q.ticket, q.a)
-    pos = f[COUNT]
-  elseif tk.released then
-    forward(N, c, f, q.ticket, tk.a, t)
-    pos = 1
-  else
-    pos = position(f, tk.seq)
-  end
-  put_leaf(c, q.leaf, f)
-  local wait, from = 0, t
-  if no[2] == 'paused' and ends < 0 then
-    wait = 300000 + (f[NEXT] + pos) * 7919 % 300000
-  else
-    if ends and ends > t then from = ends end
-    local win = no[1] and N.cfg[2 + (no[1] - 1) * 5 + 2]
-    if win == DAY or win == MONTH then from = when(N, c, no, t) end
-    if tk and not tk.released and t - N.s[PULL] > AWAY and from == t then
-      return denied(N, no, pace(N, c, tk.a, t), pos, detail)
-    end
-    wait = 2 * eta(N, c, f, pos) + 3000
-  end
-  return denied(N, no, from + math.ceil(wait / 1000) * 1000, pos, detail)
-end
-
 -- turn_of tells whether a request that fits may go before those that wait.
-local function turn_of(N, c, a, tk, t)
+function M.turn_of(N, c, a, tk, t)
   local l = c.l
   if not l or (tk and tk.released) then return nil end
   if tk then
@@ -78,91 +85,96 @@ local function turn_of(N, c, a, tk, t)
     return nil
   end
   if l[WAITING] == 0 then return nil end
-  local no = fits(N, c, a, slice(l, OUT), slice(l, BOOKED))
+  local no = M.fits(N, c, a, M.slice(l, OUT), M.slice(l, BOOKED))
   if no then return {nil, 'turn'} end
 end
 
 -- refuses gives the rule that is against the request now, or nil.
-local function refuses(N, c, q, tk, t)
+function M.refuses(N, c, q, tk, t)
   local l = c.l
-  local x = l and l[RELEASED] > 0 and not (tk and tk.released) and slice(l, OUT) or nil
-  return fits(N, c, q.a, x)
-    or (not (tk and tk.released) and smooth(N, c, q.a, t))
-    or turn_of(N, c, q.a, tk, t)
+  local x = l and l[RELEASED] > 0 and not (tk and tk.released) and M.slice(l, OUT) or nil
+  return M.fits(N, c, q.a, x)
+    or (not (tk and tk.released) and M.smooth(N, c, q.a, t))
+    or M.turn_of(N, c, q.a, tk, t)
 end
 
-local function charge(N, c, a)
+function M.charge(N, c, a)
   local s, k, nD, cfg = N.s, c.k, N.nD, N.cfg
   for d = 1, nD do
     local o, amount = 2 + (d - 1) * 5, a[cfg[2 + (d - 1) * 5 + 1] + 1]
     if amount > 0 then
-      local j = at(N, d)
+      local j = M.at(N, d)
       s[j + c.i] = s[j + c.i] + amount
       if cfg[o + 2] <= TEN then
         k[d] = k[d] + amount
-        s[j] = s[j] + square(N, d, amount)
+        s[j] = s[j] + M.square(N, d, amount)
       end
     end
   end
   c.dirty = true
 end
 
-local function grant(N, c, q, tk, t)
+function M.grant(N, c, q, tk, t)
   local a, ends = q.a, t + q.lease
-  local rec = c.name .. '|' .. pack({t, ends, N.s[REBASED], 0, a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]})
-  if call('HSETNX', KEYS[3], q.id, rec) == 0 then return {2, held(q.id)} end
+  local rec = format('%s|[%d,%d,%d,0,%d,%d,%d,%d,%d,%d,%d,%d]', c.name, t, ends, N.s[REBASED],
+    a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
+  if call('HSETNX', KEYS[3], q.id, rec) == 0 then return {2, M.held(q.id)} end
   call('ZADD', KEYS[4], format('%d', ends), 'p' .. q.id)
-  charge(N, c, a)
-  if not (tk and tk.released) then advance(N, c, a, 1, t) end
-  if tk then admitted(N, c, q.leaf, q.ticket, tk) end
+  M.charge(N, c, a)
+  if not (tk and tk.released) then M.advance(N, c, a, 1, t) end
+  if tk then M.admitted(N, c, q.leaf, q.ticket, tk) end
   return {1, t, ends}
 end
 
 -- ticket_of gives the request's ticket. Its leaf is the one that it was booked
 -- in; a job that comes as another class loses its place.
-local function ticket_of(N, c, q, t)
-  local tk = read_ticket(q.ticket)
+function M.ticket_of(N, c, q, t)
+  local tk = M.read_ticket(q.ticket)
   if not tk then return nil end
-  local owner, name = named(N, tk.id)
+  local owner, name = M.named(N, tk.id)
   if owner == c then
     q.leaf = name
     return tk
   end
-  drop(N, q.ticket, tk, t)
+  M.drop(N, q.ticket, tk, t)
 end
 
-local function decide(N, q, t, paused, rev)
-  local c = class(N, q.class)
+function M.decide(N, q, t, paused, rev)
+  local c = M.class(N, q.class)
   if not c then return {0, 'unknown_class', -1, -1, 0, 0, 0, 0, 0, ''} end
-  local no, most = too_large(N, c, q.a)
+  local no, most = M.too_large(N, c, q.a)
   if no then
-    local answer = denied(N, no, 0)
+    M.refusals()
+    local answer = M.denied(N, no, 0)
     answer[5] = most
     return answer
   end
   local waits = q.ticket ~= '' and c.tickets
-  local tk = waits and c.l and ticket_of(N, c, q, t) or nil
-  local reason, ends, detail = closed(N, c, t, paused)
+  if c.l then M.lines() end
+  local tk = waits and c.l and M.ticket_of(N, c, q, t) or nil
+  local reason, ends, detail
+  if paused or N.s[COOL] > t then reason, ends, detail = M.closed(N, c, t, paused) end
   if q.full then
     no = {nil, 'slots'}
     ends = nil
   elseif reason then
     no = {nil, reason}
   else
-    no = refuses(N, c, q, tk, t)
-    if not no then return grant(N, c, q, tk, t) end
+    no = M.refuses(N, c, q, tk, t)
+    if not no then return M.grant(N, c, q, tk, t) end
   end
-  local permit = held(q.id)
+  local permit = M.held(q.id)
   if permit then return {2, permit} end
-  if waits then return place(N, c, q, tk, no, t, ends, detail, rev) end
+  M.refusals()
+  if waits then return M.place(N, c, q, tk, no, t, ends, detail, rev) end
   if ends then
-    return denied(N, no, ends < 0 and t + 60000 or ends, 0, detail)
+    return M.denied(N, no, ends < 0 and t + 60000 or ends, 0, detail)
   end
-  if not no[1] then return denied(N, no, t + 1000) end
-  return denied(N, no, when(N, c, no, t))
+  if not no[1] then return M.denied(N, no, t + 1000) end
+  return M.denied(N, no, M.when(N, c, no, t))
 end
 
-local function request(i)
+function M.request(i)
   local o = 3 + (i - 1) * 14
   local a = {}
   for u = 1, 8 do a[u] = tonumber(ARGV[o + 6 + u]) end
@@ -170,16 +182,16 @@ local function request(i)
     ticket = ARGV[o + 4], leaf = ARGV[o + 5], full = ARGV[o + 6] == '1', a = a}
 end
 
-local N, t = open(ARGV[5])
+local N, t = M.open(ARGV[5])
 if not N then return {-1, t} end
 local answer, pauses, rev = {N.rebased, t}, {}, 0
 for i = 1, tonumber(ARGV[3]) do
-  local q = request(i)
+  local q = M.request(i)
   if pauses[q.class] == nil then
     local v = call('HMGET', KEYS[1], 'p:' .. q.class, 'wrev')
     pauses[q.class], rev = v[1], tonumber(v[2])
   end
-  answer[2 + i] = decide(N, q, t, pauses[q.class], rev)
+  answer[2 + i] = M.decide(N, q, t, pauses[q.class], rev)
 end
-save(N)
+M.save(N)
 return answer

@@ -16,44 +16,41 @@
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
 --   I.C      slot I (mod 128) of class index C: nD x use; T before it for slots of 5 s
 --   cool     reason and detail of the cool-down
+--
+-- Every call makes its functions anew, and each costs by the locals that it
+-- captures. So functions hang in one table, what is rarely needed is made when it
+-- is (M.slots, M.lines), and constants in capitals are written into the text when
+-- it is loaded (scripts.go).
 local call, floor, sqrt, format = redis.call, math.floor, math.sqrt, string.format
 local decode = cjson.decode
+local M = {formats = {}}
 
 local SPAN, RING = 122, 128
 local MINUTE, TEN, DAY, MONTH, HELD = 0, 1, 2, 3, 4
-local WIDTH = {[MINUTE] = 500, [TEN] = 5000}
-local PREFIX = {[MINUTE] = '', [TEN] = 'T'}
 local TS, CUR, CUR10, DAYS, DAYE, MONS, MONE, COOL, REBASED, PULL, NEXTPULL, H = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11
 local JUMP = 5000
 local SLACK = 500 -- ms by which a class may be before or behind its pace
 local KEPT = 3600000 -- how long a lapsed permit waits for a late settle
 
-local formats = {}
 -- pack writes integers; %d because '..' turns 3e14 into "3e+14" on real Redis.
-local function pack(t)
+function M.pack(t)
   local n = #t
-  local f = formats[n]
+  local f = M.formats[n]
   if not f then
     f = '[' .. string.rep('%d,', n - 1) .. '%d]'
-    formats[n] = f
+    M.formats[n] = f
   end
   return format(f, unpack(t))
 end
 
-local function zeros(n)
-  local t = {}
-  for i = 1, n do t[i] = 0 end
-  return t
-end
-
-local function clock()
+function M.clock()
   if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
   local x = call('TIME')
   return x[1] * 1000 + floor(x[2] / 1000)
 end
 
 -- class gives a class's part of the node, read once per call; nil when unknown.
-local function class(N, name, v)
+function M.class(N, name, v)
   local c = N.cls[name]
   if c then return c end
   v = v or call('HMGET', KEYS[2], 'r:' .. name, 'k:' .. name, 'l:' .. name)
@@ -67,10 +64,10 @@ local function class(N, name, v)
 end
 
 -- at gives the place of dim d's sum of squares in s; the classes' use follows it.
-local function at(N, d) return H + (d - 1) * (N.nC + 1) + 1 end
+function M.at(N, d) return H + (d - 1) * (N.nC + 1) + 1 end
 
 -- square is what an open permit's amount adds to dim d's margin.
-local function square(N, d, amount)
+function M.square(N, d, amount)
   local cv = N.cfg[2 + (d - 1) * 5 + 5]
   if cv == 0 then return 0 end
   local x = floor(amount * cv / 1000000)
@@ -78,16 +75,11 @@ local function square(N, d, amount)
   return x * x
 end
 
-local function subtract(N, d, i, amount)
-  local j = at(N, d) + i
-  N.s[j] = math.max(0, N.s[j] - amount)
-end
-
 -- share gives, for a class and a dim: what others use or must be left, its own
 -- use, everybody's use, and the limit less outside and margin.
-local function share(N, c, d)
+function M.share(N, c, d)
   local s, nC, r = N.s, N.nC, c.r
-  local o, ro = at(N, d), 1 + (d - 1) * nC
+  local o, ro = M.at(N, d), 1 + (d - 1) * nC
   local others, all = 0, 0
   for j = 1, nC do
     local u = s[o + j]
@@ -104,266 +96,294 @@ end
 
 -- step is how long an amount lasts at 1.25 times the even use of the class's
 -- room: 61 s / 1.25, in microseconds.
-local function step(N, c, d, amount)
-  local others, _, _, free = share(N, c, d)
+function M.step(N, c, d, amount)
+  local others, _, _, free = M.share(N, c, d)
   return math.min(61000000, floor(amount * 48800000 / math.max(1, free - others)))
 end
 
--- leave takes slots from..to of class index i out of the sums that take names.
-local function leave(win, from, to, i, take)
-  if from > to then return end
-  local f = {}
-  for m = from, to do f[#f + 1] = PREFIX[win] .. format('%d.%d', m % RING, i) end
-  for _, v in ipairs(call('HMGET', KEYS[2], unpack(f))) do
-    if v then take(decode(v)) end
-  end
-  return f
-end
-
--- turn moves one class's sums of a sliding window from slot prev to slot n.
-local function turn(N, win, prev, n, i, k)
-  local s, nD, cfg = N.s, N.nD, N.cfg
-  local open, any, used, mine = {}, false, false, {}
-  for d = 1, nD do
-    mine[d] = cfg[2 + (d - 1) * 5 + 2] == win
-    open[d] = 0
-    if mine[d] then
-      open[d] = k[d]
-      any = any or k[d] > 0
-      used = used or s[at(N, d) + i] > 0
-    end
-  end
-  if any then call('HSET', KEYS[2], PREFIX[win] .. format('%d.%d', prev % RING, i), pack(open)) end
-  if used then
-    local gone = leave(win, prev - SPAN + 1, math.min(prev, n - SPAN), i, function(v)
-      for d = 1, nD do
-        if mine[d] then subtract(N, d, i, v[d]) end
-      end
-    end)
-    if gone then call('HDEL', KEYS[2], unpack(gone)) end
-  end
-  for d = 1, nD do
-    if mine[d] then k[d] = 0 end
-  end
-end
-
--- decay halves a peak every 240 slots (two minutes).
-local function decay(p, slots)
-  while slots >= 240 and p > 0 do p, slots = floor(p / 2), slots - 240 end
-  while slots >= 16 and p > 0 do p, slots = floor(p * 3911 / 4096), slots - 16 end
-  while slots >= 1 and p > 0 do p, slots = floor(p * 4084 / 4096), slots - 1 end
-  return p
-end
-
--- protect is what classes below must leave to a class: its forecast, between floor and guarantee.
-local function protect(unit, win, peak, low, high)
-  if win == DAY or win == MONTH or high <= low then return low end
-  local p = peak / 16
-  local f = 1.5 * p
-  if unit == 0 then f = f + 2 * sqrt(p) end
-  return math.max(low, math.min(high, floor(f)))
-end
-
--- reserves writes what each class must leave to the others, by the peaks of now.
-local function reserves(N, names, lim, pk, put)
-  local nC, nD, cfg = N.nC, N.nD, N.cfg
-  local r, prot = {}, {}
-  for i = 1, nC do r[i] = {i} end
-  for d = 1, nD do
-    local o = 2 + (d - 1) * 5
-    for j = 1, nC do
-      local x = (d - 1) * nC + j
-      prot[x] = protect(cfg[o + 1], cfg[o + 2], pk[x], lim[3 * x - 2], lim[3 * x - 1])
-    end
-  end
-  for i = 1, nC do
-    for d = 1, nD do
-      local largest = cfg[2 + (d - 1) * 5 + 4]
-      for j = 1, nC do
-        local x = (d - 1) * nC + j
-        local v = lim[3 * x]
-        if j < i then
-          v = prot[x]
-          largest = largest - lim[3 * x - 2]
-        elseif j > i then
-          largest = largest - v
-        end
-        r[i][1 + x] = v
-      end
-      r[i][1 + nD * nC + d] = largest
-    end
-    put[#put + 1] = 'r:' .. names[i]
-    put[#put + 1] = pack(r[i])
-  end
-end
-
-local function period(b, from, t)
-  local x = from
-  while x < from + 2 and t >= b[x + 1] do x = x + 1 end
-  return b[x], b[x + 1]
-end
-
--- calendar starts a new day or month when one has turned.
-local function calendar(N, t)
-  local s = N.s
-  if t < s[DAYE] and t < s[MONE] and t >= s[DAYS] and t >= s[MONS] then return end
-  local b = decode(ARGV[2])
-  local day, month = s[DAYS], s[MONS]
-  s[DAYS], s[DAYE] = period(b, 1, t)
-  s[MONS], s[MONE] = period(b, 5, t)
-  for d = 1, N.nD do
-    local win = N.cfg[2 + (d - 1) * 5 + 2]
-    if (win == DAY and s[DAYS] > day) or (win == MONTH and s[MONS] > month) then
-      for i = 1, N.nC do s[at(N, d) + i] = 0 end
-    end
-  end
-end
-
-local function parse(v)
-  local name, rest = string.match(v, '^(.-)|(.*)$')
-  return name, decode(rest)
-end
-
--- owner gives the class that a permit is charged to: the lowest, if its own was removed.
-local function owner(N, name)
-  local c = class(N, name)
-  if c then return c end
-  local names = decode(call('HGET', KEYS[2], 'names'))
-  return class(N, names[N.nC])
-end
-
--- give takes an ended permit out of what is held and out of the margin.
-local function give(N, c, p)
-  for d = 1, N.nD do
-    local o = 2 + (d - 1) * 5
-    local amount = p[5 + N.cfg[o + 1]]
-    if N.cfg[o + 2] == HELD then
-      subtract(N, d, c.i, amount)
-    else
-      subtract(N, d, 0, square(N, d, amount))
-    end
-  end
-end
-
--- lapse ends leases: a dead holder's permit gives back what it held, while its
--- usage stays charged. Releases of tickets lapse in pull.lua.
-local function lapse(N, t)
-  local due = call('ZRANGEBYSCORE', KEYS[4], '-inf', format('%d', t), 'LIMIT', 0, 500)
-  for _, m in ipairs(due) do
-    local id = string.sub(m, 2)
-    local v = string.sub(m, 1, 1) == 'p' and call('HGET', KEYS[3], id)
-    if v then
-      local name, p = parse(v)
-      if p[4] == 1 then
-        call('HDEL', KEYS[3], id)
-        call('ZREM', KEYS[4], m)
-      else
-        give(N, owner(N, name), p)
-        p[4] = 1
-        call('HSET', KEYS[3], id, name .. '|' .. pack(p))
-        call('ZADD', KEYS[4], format('%d', t + KEPT), m)
-      end
-    end
-  end
-end
-
--- rebase follows a clock that was set back: everything in the sliding windows
--- counts as used now, and leases keep the time they had left.
-local function rebase(N, t)
-  local s, names = N.s, decode(call('HGET', KEYS[2], 'names'))
-  local back, gone = t - s[TS], {}
-  for win = MINUTE, TEN do
-    for m = 0, RING - 1 do
-      for i = 1, N.nC do gone[#gone + 1] = PREFIX[win] .. format('%d.%d', m, i) end
-    end
-  end
-  for i = 1, #gone, 900 do call('HDEL', KEYS[2], unpack(gone, i, math.min(#gone, i + 899))) end
-  for i, name in ipairs(names) do
-    local c = class(N, name)
-    for d = 1, N.nD do
-      local win = N.cfg[2 + (d - 1) * 5 + 2]
-      if win == MINUTE or win == TEN then c.k[d] = s[at(N, d) + i] end
-      c.k[N.nD + d] = 0
-    end
-    c.dirty = true
-  end
-  local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
-  for i = 1, #held, 2 do call('ZADD', KEYS[4], format('%d', held[i + 1] + back), held[i]) end
-  s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
-  s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
-  s[REBASED] = t
-  N.rebased = 1
-end
-
-local function save(N)
-  local put = {'s', pack(N.s)}
+function M.save(N)
+  local put = {'s', M.pack(N.s)}
   for name, c in pairs(N.cls) do
     if c.dirty then
       put[#put + 1] = 'k:' .. name
-      put[#put + 1] = pack(c.k)
+      put[#put + 1] = M.pack(c.k)
     end
     if c.ldirty then
       put[#put + 1] = 'l:' .. name
-      put[#put + 1] = pack(c.l)
+      put[#put + 1] = M.pack(c.l)
     end
     c.dirty, c.ldirty = false, false
   end
   call('HSET', KEYS[2], unpack(put))
 end
 
--- roll brings the sums to the slot of t: what is older than the window leaves.
-local function roll(N, t)
-  local s, nC, nD = N.s, N.nC, N.nD
-  local n, prev, n10, prev10 = floor(t / 500), s[CUR], floor(t / 5000), s[CUR10]
-  if n <= prev then return end
-  local v = call('HMGET', KEYS[2], 'names', 'cfg2', 'pk')
-  local names, lim, pk = decode(v[1]), decode(v[2]), decode(v[3])
-  for d = 1, nD do
-    for i = 1, nC do
-      local x = (d - 1) * nC + i
-      pk[x] = decay(math.max(pk[x], s[at(N, d) + i] * 16), n - prev)
-    end
-  end
-  local put = {}
-  for i, name in ipairs(names) do
-    local c = class(N, name)
-    turn(N, MINUTE, prev, n, i, c.k)
-    if n10 > prev10 then turn(N, TEN, prev10, n10, i, c.k) end
-    put[#put + 1] = 'k:' .. name
-    put[#put + 1] = pack(c.k)
-    c.dirty = false
-  end
-  s[CUR], s[CUR10] = n, n10
-  calendar(N, t)
-  reserves(N, names, lim, pk, put)
-  put[#put + 1] = 'pk'
-  put[#put + 1] = pack(pk)
-  call('HSET', KEYS[2], unpack(put))
-  local kept = N.cls
-  N.cls = {}
-  for name, c in pairs(kept) do
-    local x = class(N, name, {put[2 * nC + 2 * c.i], pack(c.k), false})
-    x.l = c.l
-  end
-  lapse(N, t)
-end
-
 -- open reads the lane, moves it to now, and gives nil when it has no limits.
-local function open(first)
+function M.open(first)
   local v = call('HMGET', KEYS[2], 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first)
-  if not v[1] then return nil, clock() end
+  if not v[1] then return nil, M.clock() end
   local N = {cfg = decode(v[1]), s = decode(v[2]), cls = {}, rebased = 0}
   N.nC, N.nD = N.cfg[1], N.cfg[2]
-  if v[3] then class(N, first, {v[3], v[4], v[5]}) end
-  local t, last = clock(), N.s[TS]
+  if v[3] then M.class(N, first, {v[3], v[4], v[5]}) end
+  local t, last = M.clock(), N.s[TS]
+  if t < last - JUMP or floor(t / 500) > N.s[CUR] then M.slots() end
   if t < last - JUMP then
-    rebase(N, t)
-    calendar(N, t)
-    save(N)
+    M.rebase(N, t)
+    M.calendar(N, t)
+    M.save(N)
   elseif t < last then
     t = last
   end
   N.s[TS] = t
-  roll(N, t)
+  if floor(t / 500) > N.s[CUR] then M.roll(N, t) end
   return N, t
+end
+
+-- ends makes what settling, lapsing and moving slots need.
+function M.ends()
+  if M.give then return end
+
+  function M.zeros(n)
+    local t = {}
+    for i = 1, n do t[i] = 0 end
+    return t
+  end
+
+  function M.subtract(N, d, i, amount)
+    local j = M.at(N, d) + i
+    N.s[j] = math.max(0, N.s[j] - amount)
+  end
+
+  -- slot names the field of a slot of class index i.
+  function M.slot(win, m, i) return format(win == TEN and 'T%d.%d' or '%d.%d', m % RING, i) end
+
+  -- width is a slot of a sliding window in ms; nil for other windows.
+  function M.width(win) return win == MINUTE and 500 or win == TEN and 5000 or nil end
+
+  function M.parse(v)
+    local name, rest = string.match(v, '^(.-)|(.*)$')
+    return name, decode(rest)
+  end
+
+  -- owner gives the class that a permit is charged to: the lowest, if its own was removed.
+  function M.owner(N, name)
+    local c = M.class(N, name)
+    if c then return c end
+    local names = decode(call('HGET', KEYS[2], 'names'))
+    return M.class(N, names[N.nC])
+  end
+
+  -- give takes an ended permit out of what is held and out of the margin.
+  function M.give(N, c, p)
+    for d = 1, N.nD do
+      local o = 2 + (d - 1) * 5
+      local amount = p[5 + N.cfg[o + 1]]
+      if N.cfg[o + 2] == HELD then
+        M.subtract(N, d, c.i, amount)
+      else
+        M.subtract(N, d, 0, M.square(N, d, amount))
+      end
+    end
+  end
+end
+
+-- slots makes what is needed once in a slot.
+function M.slots()
+  if M.roll then return end
+  M.ends()
+
+  -- leave takes slots from..to of class index i out of the sums that take names.
+  function M.leave(win, from, to, i, take)
+    if from > to then return end
+    local f = {}
+    for m = from, to do f[#f + 1] = M.slot(win, m, i) end
+    for _, v in ipairs(call('HMGET', KEYS[2], unpack(f))) do
+      if v then take(decode(v)) end
+    end
+    return f
+  end
+
+  -- turn moves one class's sums of a sliding window from slot prev to slot n.
+  function M.turn(N, win, prev, n, i, k)
+    local s, nD, cfg = N.s, N.nD, N.cfg
+    local open, any, used, mine = {}, false, false, {}
+    for d = 1, nD do
+      mine[d] = cfg[2 + (d - 1) * 5 + 2] == win
+      open[d] = 0
+      if mine[d] then
+        open[d] = k[d]
+        any = any or k[d] > 0
+        used = used or s[M.at(N, d) + i] > 0
+      end
+    end
+    if any then call('HSET', KEYS[2], M.slot(win, prev, i), M.pack(open)) end
+    if used then
+      local gone = M.leave(win, prev - SPAN + 1, math.min(prev, n - SPAN), i, function(v)
+        for d = 1, nD do
+          if mine[d] then M.subtract(N, d, i, v[d]) end
+        end
+      end)
+      if gone then call('HDEL', KEYS[2], unpack(gone)) end
+    end
+    for d = 1, nD do
+      if mine[d] then k[d] = 0 end
+    end
+  end
+
+  -- decay halves a peak every 240 slots (two minutes).
+  function M.decay(p, slots)
+    while slots >= 240 and p > 0 do p, slots = floor(p / 2), slots - 240 end
+    while slots >= 16 and p > 0 do p, slots = floor(p * 3911 / 4096), slots - 16 end
+    while slots >= 1 and p > 0 do p, slots = floor(p * 4084 / 4096), slots - 1 end
+    return p
+  end
+
+  -- protect is what classes below must leave to a class: its forecast, between floor and guarantee.
+  function M.protect(unit, win, peak, low, high)
+    if win == DAY or win == MONTH or high <= low then return low end
+    local p = peak / 16
+    local f = 1.5 * p
+    if unit == 0 then f = f + 2 * sqrt(p) end
+    return math.max(low, math.min(high, floor(f)))
+  end
+
+  -- reserves writes what each class must leave to the others, by the peaks of now.
+  function M.reserves(N, names, lim, pk, put)
+    local nC, nD, cfg = N.nC, N.nD, N.cfg
+    local r, prot = {}, {}
+    for i = 1, nC do r[i] = {i} end
+    for d = 1, nD do
+      local o = 2 + (d - 1) * 5
+      for j = 1, nC do
+        local x = (d - 1) * nC + j
+        prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], lim[3 * x - 2], lim[3 * x - 1])
+      end
+    end
+    for i = 1, nC do
+      for d = 1, nD do
+        local largest = cfg[2 + (d - 1) * 5 + 4]
+        for j = 1, nC do
+          local x = (d - 1) * nC + j
+          local v = lim[3 * x]
+          if j < i then
+            v = prot[x]
+            largest = largest - lim[3 * x - 2]
+          elseif j > i then
+            largest = largest - v
+          end
+          r[i][1 + x] = v
+        end
+        r[i][1 + nD * nC + d] = largest
+      end
+      put[#put + 1] = 'r:' .. names[i]
+      put[#put + 1] = M.pack(r[i])
+    end
+  end
+
+  function M.period(b, from, t)
+    local x = from
+    while x < from + 2 and t >= b[x + 1] do x = x + 1 end
+    return b[x], b[x + 1]
+  end
+
+  -- calendar starts a new day or month when one has turned.
+  function M.calendar(N, t)
+    local s = N.s
+    if t < s[DAYE] and t < s[MONE] and t >= s[DAYS] and t >= s[MONS] then return end
+    local b = decode(ARGV[2])
+    local day, month = s[DAYS], s[MONS]
+    s[DAYS], s[DAYE] = M.period(b, 1, t)
+    s[MONS], s[MONE] = M.period(b, 5, t)
+    for d = 1, N.nD do
+      local win = N.cfg[2 + (d - 1) * 5 + 2]
+      if (win == DAY and s[DAYS] > day) or (win == MONTH and s[MONS] > month) then
+        for i = 1, N.nC do s[M.at(N, d) + i] = 0 end
+      end
+    end
+  end
+
+  -- lapse ends leases: a dead holder's permit gives back what it held, while its
+  -- usage stays charged. Releases of tickets lapse in pull.lua.
+  function M.lapse(N, t)
+    local due = call('ZRANGEBYSCORE', KEYS[4], '-inf', format('%d', t), 'LIMIT', 0, 500)
+    for _, m in ipairs(due) do
+      local id = string.sub(m, 2)
+      local v = string.sub(m, 1, 1) == 'p' and call('HGET', KEYS[3], id)
+      if v then
+        local name, p = M.parse(v)
+        if p[4] == 1 then
+          call('HDEL', KEYS[3], id)
+          call('ZREM', KEYS[4], m)
+        else
+          M.give(N, M.owner(N, name), p)
+          p[4] = 1
+          call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
+          call('ZADD', KEYS[4], format('%d', t + KEPT), m)
+        end
+      end
+    end
+  end
+
+  -- rebase follows a clock that was set back: everything in the sliding windows
+  -- counts as used now, and leases keep the time they had left.
+  function M.rebase(N, t)
+    local s, names = N.s, decode(call('HGET', KEYS[2], 'names'))
+    local back, gone = t - s[TS], {}
+    for win = MINUTE, TEN do
+      for m = 0, RING - 1 do
+        for i = 1, N.nC do gone[#gone + 1] = M.slot(win, m, i) end
+      end
+    end
+    for i = 1, #gone, 900 do call('HDEL', KEYS[2], unpack(gone, i, math.min(#gone, i + 899))) end
+    for i, name in ipairs(names) do
+      local c = M.class(N, name)
+      for d = 1, N.nD do
+        local win = N.cfg[2 + (d - 1) * 5 + 2]
+        if win == MINUTE or win == TEN then c.k[d] = s[M.at(N, d) + i] end
+        c.k[N.nD + d] = 0
+      end
+      c.dirty = true
+    end
+    local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
+    for i = 1, #held, 2 do call('ZADD', KEYS[4], format('%d', held[i + 1] + back), held[i]) end
+    s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
+    s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
+    s[REBASED] = t
+    N.rebased = 1
+  end
+
+  -- roll brings the sums to the slot of t: what is older than the window leaves.
+  function M.roll(N, t)
+    local s, nC, nD = N.s, N.nC, N.nD
+    local n, prev, n10, prev10 = floor(t / 500), s[CUR], floor(t / 5000), s[CUR10]
+    local v = call('HMGET', KEYS[2], 'names', 'cfg2', 'pk')
+    local names, lim, pk = decode(v[1]), decode(v[2]), decode(v[3])
+    for d = 1, nD do
+      for i = 1, nC do
+        local x = (d - 1) * nC + i
+        pk[x] = M.decay(math.max(pk[x], s[M.at(N, d) + i] * 16), n - prev)
+      end
+    end
+    local put = {}
+    for i, name in ipairs(names) do
+      local c = M.class(N, name)
+      M.turn(N, MINUTE, prev, n, i, c.k)
+      if n10 > prev10 then M.turn(N, TEN, prev10, n10, i, c.k) end
+      put[#put + 1] = 'k:' .. name
+      put[#put + 1] = M.pack(c.k)
+      c.dirty = false
+    end
+    s[CUR], s[CUR10] = n, n10
+    M.calendar(N, t)
+    M.reserves(N, names, lim, pk, put)
+    put[#put + 1] = 'pk'
+    put[#put + 1] = M.pack(pk)
+    call('HSET', KEYS[2], unpack(put))
+    local kept = N.cls
+    N.cls = {}
+    for name, c in pairs(kept) do
+      local x = M.class(N, name, {put[2 * nC + 2 * c.i], M.pack(c.k), false})
+      x.l = c.l
+    end
+    M.lapse(N, t)
+  end
 end

@@ -2,12 +2,12 @@
 --
 -- ARGV[3] ms from now, ARGV[4] reason, ARGV[5] detail
 -- Returns {alert, now, end of the rest}. {-1, now} when the lane has no limits.
-local N, t = open('')
+local N, t = M.open('')
 if not N then return {-1, t} end
 local ends = t + tonumber(ARGV[3])
 if ends > N.s[COOL] then
   N.s[COOL] = ends
   call('HSET', KEYS[2], 'cool', ARGV[4] .. '|' .. ARGV[5])
 end
-save(N)
+M.save(N)
 return {N.rebased, t, N.s[COOL]}

@@ -5,25 +5,25 @@
 -- Returns {alert, now, dropped, 1 if there is more}. {-1, now} when the lane has no limits.
 
 -- empty drops what waits in a leaf, chunk by chunk; false when the budget ends.
-local function empty(N, c, name, f, budget)
+function M.empty(N, c, name, f, budget)
   local dropped = 0
   local function clear(key, seq)
     local i = 0
     for x in string.gmatch(call('HGET', KEYS[5], key) or '', '[^\n]+') do
-      local tk = read_ticket(x)
+      local tk = M.read_ticket(x)
       if tk and not tk.released and tk.id == f[ID] and tk.seq == (seq < 0 and -1 or seq + i) then
         call('HDEL', KEYS[5], x)
-        unbook(c, f, tk.a)
+        M.unbook(c, f, tk.a)
         dropped = dropped + 1
       end
       i = i + 1
     end
     call('HDEL', KEYS[5], key)
   end
-  if f[FRONT] > 0 then clear(front(f[ID]), -1) end
+  if f[FRONT] > 0 then clear(M.front(f[ID]), -1) end
   f[FRONT] = 0
   while f[FIRST] < f[NEXT] and budget > 0 do
-    clear(chunk(f[ID], f[FIRST]), f[FIRST] - f[FIRST] % CHUNK)
+    clear(M.chunk(f[ID], f[FIRST]), f[FIRST] - f[FIRST] % CHUNK)
     f[FIRST] = math.min(f[NEXT], f[FIRST] - f[FIRST] % CHUNK + CHUNK)
     budget = budget - 1
   end
@@ -31,17 +31,17 @@ local function empty(N, c, name, f, budget)
     f[NEXT] = f[NEXT] + CHUNK - f[NEXT] % CHUNK
     f[FIRST] = f[NEXT]
   end
-  put_leaf(c, name, f)
+  M.put_leaf(c, name, f)
   return dropped, budget
 end
 
-local function drop_released(N, ids, t)
+function M.drop_released(N, ids, t)
   local n = 0
   for _, m in ipairs(call('ZRANGE', KEYS[4], 0, -1)) do
     if string.sub(m, 1, 1) == 't' then
-      local tk = read_ticket(string.sub(m, 2))
+      local tk = M.read_ticket(string.sub(m, 2))
       if tk and tk.released and ids[tk.id] then
-        drop(N, string.sub(m, 2), tk, t)
+        M.drop(N, string.sub(m, 2), tk, t)
         n = n + 1
       end
     end
@@ -49,37 +49,38 @@ local function drop_released(N, ids, t)
   return n
 end
 
-local function drop_leaf(N, prefix, budget, t)
+function M.drop_leaf(N, prefix, budget, t)
   local n, ids, any = 0, {}, false
   local all = call('HGETALL', KEYS[6])
   for i = 1, #all, 2 do
     local owner, name = string.match(all[i], '^([^#|]+)|(.*)$')
-    local c = owner and class(N, owner)
+    local c = owner and M.class(N, owner)
     if c and string.match(name, '^(.*)/[^/]*$') == prefix then
       local f, k = decode(all[i + 1]), 0
       ids[f[ID]], any = true, true
-      k, budget = empty(N, c, name, f, budget)
+      k, budget = M.empty(N, c, name, f, budget)
       n = n + k
       if budget <= 0 then return n, 1 end
     end
   end
-  if any then n = n + drop_released(N, ids, t) end
+  if any then n = n + M.drop_released(N, ids, t) end
   return n, 0
 end
 
-local N, t = open('')
+M.lines()
+local N, t = M.open('')
 if not N then return {-1, t} end
 local n, more = 0, 0
 if ARGV[3] == 'leaf' then
-  n, more = drop_leaf(N, ARGV[4], tonumber(ARGV[5]), t)
+  n, more = M.drop_leaf(N, ARGV[4], tonumber(ARGV[5]), t)
 else
   for i = 4, #ARGV do
-    local tk = read_ticket(ARGV[i])
+    local tk = M.read_ticket(ARGV[i])
     if tk then
-      drop(N, ARGV[i], tk, t)
+      M.drop(N, ARGV[i], tk, t)
       n = n + 1
     end
   end
 end
-save(N)
+M.save(N)
 return {N.rebased, t, n, more}

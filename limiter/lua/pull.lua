@@ -7,22 +7,22 @@
 local EVERY, SOON = 500, 50
 
 -- head gives the ticket that is next in a leaf; places that were given back are skipped.
-local function head(e)
+function M.head(e)
   local f, id = e.f, e.f[ID]
   while f[COUNT] > 0 do
     local name
     if f[FRONT] > 0 then
-      e.front = e.front or call('HGET', KEYS[5], front(id))
+      e.front = e.front or call('HGET', KEYS[5], M.front(id))
       name = string.match(e.front, '^[^\n]+')
     else
       if f[FIRST] >= f[NEXT] then return nil end
       if not e.chunk then
         e.chunk = {}
-        for x in string.gmatch(call('HGET', KEYS[5], chunk(id, f[FIRST])), '[^\n]+') do e.chunk[#e.chunk + 1] = x end
+        for x in string.gmatch(call('HGET', KEYS[5], M.chunk(id, f[FIRST])), '[^\n]+') do e.chunk[#e.chunk + 1] = x end
       end
       name = e.chunk[f[FIRST] % CHUNK + 1]
     end
-    local tk = read_ticket(name)
+    local tk = M.read_ticket(name)
     local seq = f[FRONT] > 0 and -1 or f[FIRST]
     if tk and not tk.released and tk.id == id and tk.seq == seq then return name, tk end
     e.advance()
@@ -30,7 +30,7 @@ local function head(e)
 end
 
 -- entry is a leaf in this pass; advance leaves the head's place behind.
-local function entry(c, name, v)
+function M.entry(c, name, v)
   local e = {name = name, f = decode(v)}
   function e.advance()
     local f = e.f
@@ -38,11 +38,11 @@ local function entry(c, name, v)
     if f[FRONT] > 0 then
       local rest = string.match(e.front, '\n(.+)$')
       f[FRONT], e.front = f[FRONT] - 1, rest
-      if rest then call('HSET', KEYS[5], front(f[ID]), rest) else call('HDEL', KEYS[5], front(f[ID])) end
+      if rest then call('HSET', KEYS[5], M.front(f[ID]), rest) else call('HDEL', KEYS[5], M.front(f[ID])) end
       return
     end
     if (f[FIRST] + 1) % CHUNK == 0 then
-      call('HDEL', KEYS[5], chunk(f[ID], f[FIRST]))
+      call('HDEL', KEYS[5], M.chunk(f[ID], f[FIRST]))
       e.chunk = nil
     end
     f[FIRST] = f[FIRST] + 1
@@ -51,7 +51,7 @@ local function entry(c, name, v)
 end
 
 -- next_leaf is the one that waits with the smallest virtual start.
-local function next_leaf(l, entries)
+function M.next_leaf(l, entries)
   local best, least
   for _, e in ipairs(entries) do
     if e.f[COUNT] > 0 then
@@ -64,23 +64,23 @@ end
 
 -- release lets leaves' heads go until one does not fit: then the whole pass
 -- stops, so that room gathers for it and large jobs do not starve.
-local function release(N, c, entries, slots, t, out)
-  local l = line(c)
+function M.release(N, c, entries, slots, t, out)
+  local l = M.line(c)
   while slots > 0 do
-    local e, start = next_leaf(l, entries)
+    local e, start = M.next_leaf(l, entries)
     if not e then return slots end
-    local name, tk = head(e)
+    local name, tk = M.head(e)
     if name then
-      local x = slice(l, OUT)
-      if fits(N, c, tk.a, x) or smooth(N, c, tk.a, t) then return slots end
+      local x = M.slice(l, OUT)
+      if M.fits(N, c, tk.a, x) or M.smooth(N, c, tk.a, t) then return slots end
       local f = e.f
-      l[V], f[FINISH] = start, start + floor(cost(N, tk.a) / f[WEIGHT])
+      l[V], f[FINISH] = start, start + floor(M.cost(N, tk.a) / f[WEIGHT])
       f[LAST], e.dirty = t, true
-      unbook(c, f, tk.a)
+      M.unbook(c, f, tk.a)
       l[RELEASED] = l[RELEASED] + 1
-      add(l, OUT, tk.a, 1)
-      advance(N, c, tk.a, 1, t)
-      call('HSET', KEYS[5], name, pack_ticket(1, tk.id, tk.seq, tk.a))
+      M.add(l, OUT, tk.a, 1)
+      M.advance(N, c, tk.a, 1, t)
+      call('HSET', KEYS[5], name, M.pack_ticket(1, tk.id, tk.seq, tk.a))
       call('ZADD', KEYS[4], format('%d', t + RELEASE), 't' .. name)
       e.advance()
       slots = slots - 1
@@ -88,32 +88,32 @@ local function release(N, c, entries, slots, t, out)
       out[#out + 1] = e.name
     elseif e.f[COUNT] > 0 then
       -- nothing is left in the order: what was counted is lost, so it is forgotten
-      count(l, e.f, -e.f[COUNT])
+      M.count(l, e.f, -e.f[COUNT])
       e.dirty = true
     end
   end
   return slots
 end
 
-local function forget(c, e)
+function M.forget(c, e)
   local f, gone = e.f, {'#' .. format('%d', e.f[ID]), c.name .. '|' .. e.name}
   call('HDEL', KEYS[6], unpack(gone))
-  for i = floor(f[FIRST] / CHUNK), floor(f[NEXT] / CHUNK) do call('HDEL', KEYS[5], chunk(f[ID], i * CHUNK)) end
-  call('HDEL', KEYS[5], front(f[ID]))
+  for i = floor(f[FIRST] / CHUNK), floor(f[NEXT] / CHUNK) do call('HDEL', KEYS[5], M.chunk(f[ID], i * CHUNK)) end
+  call('HDEL', KEYS[5], M.front(f[ID]))
 end
 
 -- lapsed puts releases that nobody came for back to the front of their lines.
-local function lapsed(N, t)
+function M.lapsed(N, t)
   for _, m in ipairs(call('ZRANGEBYSCORE', KEYS[4], '-inf', format('%d', t), 'LIMIT', 0, 1000)) do
     if string.sub(m, 1, 1) == 't' then
       local ticket = string.sub(m, 2)
-      local tk = read_ticket(ticket)
+      local tk = M.read_ticket(ticket)
       local c, name
-      if tk then c, name = named(N, tk.id) end
+      if tk then c, name = M.named(N, tk.id) end
       if c and tk.released then
-        local f = leaf(c, name, 0)
-        forward(N, c, f, ticket, tk.a, t)
-        put_leaf(c, name, f)
+        local f = M.leaf(c, name, 0)
+        M.forward(N, c, f, ticket, tk.a, t)
+        M.put_leaf(c, name, f)
       else
         call('ZREM', KEYS[4], m)
       end
@@ -121,14 +121,14 @@ local function lapsed(N, t)
   end
 end
 
-local function pass(N, c, leaves, rev, slots, t, out, closed)
-  local entries, l = {}, line(c)
+function M.pass(N, c, leaves, rev, slots, t, out, closed)
+  local entries, l = {}, M.line(c)
   for i = 1, #leaves, 2 do
     local owner, name = string.match(leaves[i], '^([^#|]+)|(.*)$')
     if owner == c.name then
-      local e = entry(c, name, leaves[i + 1])
+      local e = M.entry(c, name, leaves[i + 1])
       if e.f[REV] ~= rev then
-        local before, w = e.f[WEIGHT], weigh(name)
+        local before, w = e.f[WEIGHT], M.weigh(name)
         if e.f[COUNT] > 0 then l[WEIGHTS] = l[WEIGHTS] - before + w end
         e.f[WEIGHT], e.f[REV], e.dirty = w, rev, true
       end
@@ -137,16 +137,16 @@ local function pass(N, c, leaves, rev, slots, t, out, closed)
   end
   if not closed then
     local n = slots
-    slots = release(N, c, entries, slots, t, out)
+    slots = M.release(N, c, entries, slots, t, out)
     if N.since <= AWAY then l[RATE] = floor((l[RATE] * 15 + (n - slots) * 1000000 / N.since) / 16) end
   end
   local idle = l[WAITING] == 0 and l[RELEASED] == 0
   for _, e in ipairs(entries) do
     local f = e.f
     if f[COUNT] == 0 and (idle or (f[FINISH] <= l[V] and t - f[LAST] > RELEASE + 1000)) then
-      forget(c, e)
+      M.forget(c, e)
     elseif e.dirty then
-      put_leaf(c, e.name, f)
+      M.put_leaf(c, e.name, f)
     end
   end
   if idle then
@@ -156,30 +156,31 @@ local function pass(N, c, leaves, rev, slots, t, out, closed)
   return slots
 end
 
-local function closed(N, c, t, paused)
+function M.closed(N, c, t, paused)
   local ends = paused and tonumber(string.match(paused, '^%-?%d+'))
   return N.s[COOL] > t or (ends and (ends < 0 or ends > t))
 end
 
-local N, t = open('')
+M.lines()
+local N, t = M.open('')
 if not N then return {-1, t} end
 local slots, out = tonumber(ARGV[3]), {N.rebased, t, 0}
 if slots <= 0 or t < N.s[NEXTPULL] then
-  save(N)
+  M.save(N)
   return out
 end
 out[3], N.since, N.s[PULL] = 1, t - N.s[PULL], t
-lapsed(N, t)
+M.lapsed(N, t)
 local names, leaves = decode(call('HGET', KEYS[2], 'names')), nil
 local rev = tonumber(call('HGET', KEYS[1], 'wrev') or '0')
 for _, name in ipairs(names) do
-  local c = class(N, name)
+  local c = M.class(N, name)
   if c.l then
     leaves = leaves or call('HGETALL', KEYS[6])
-    slots = pass(N, c, leaves, rev, slots, t, out, closed(N, c, t, call('HGET', KEYS[1], 'p:' .. name)))
+    slots = M.pass(N, c, leaves, rev, slots, t, out, M.closed(N, c, t, call('HGET', KEYS[1], 'p:' .. name)))
   end
 end
 -- a pass that ended for want of slots is followed by another as soon as there are some
 N.s[NEXTPULL] = t + (slots == 0 and SOON or EVERY)
-save(N)
+M.save(N)
 return out

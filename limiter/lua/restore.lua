@@ -3,19 +3,19 @@
 --
 -- ARGV[3] class, ARGV[4] unit, ARGV[5] window, ARGV[6] start of the day or month, ARGV[7] amount; repeated
 -- Returns {alert, now}. {-1, now} when the lane has no limits.
-local N, t = open('')
+local N, t = M.open('')
 if not N then return {-1, t} end
 for i = 3, #ARGV, 5 do
-  local c = class(N, ARGV[i])
+  local c = M.class(N, ARGV[i])
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
     local win = N.cfg[o + 2]
     if c and N.cfg[o + 1] == tonumber(ARGV[i + 1]) and win == tonumber(ARGV[i + 2])
       and N.s[win == DAY and DAYS or MONS] == tonumber(ARGV[i + 3]) then
-      local j = at(N, d) + c.i
+      local j = M.at(N, d) + c.i
       N.s[j] = math.max(N.s[j], tonumber(ARGV[i + 4]))
     end
   end
 end
-save(N)
+M.save(N)
 return {N.rebased, t}

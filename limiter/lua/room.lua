@@ -2,8 +2,8 @@
 
 -- lacks gives what is missing for need more in dim d; 0 or less when it fits.
 -- A class may always use its trickle, if the limit itself has room.
-local function lacks(N, c, d, need)
-  local others, own, all, free = share(N, c, d)
+function M.lacks(N, c, d, need)
+  local others, own, all, free = M.share(N, c, d)
   local short = others + own + need - free
   if short > 0 and own + need <= c.r[1 + (d - 1) * N.nC + c.i] then
     return all + need - free, all, all + need - free
@@ -11,17 +11,9 @@ local function lacks(N, c, d, need)
   return short, all, all + need - free
 end
 
--- weight orders refusals: the rule that will hold longest is the answer.
-local function weight(N, d, short)
-  local o = 2 + (d - 1) * 5
-  local win = N.cfg[o + 2]
-  if win == MONTH or win == DAY then return 1000000000000 * win end
-  return floor(short * 1000000 / N.cfg[o + 4])
-end
-
 -- fits tests amounts a beside what is set aside in x (by unit, or nil). It gives
 -- nil, or a refusal {d, reason, used, short, need}.
-local function fits(N, c, a, x, y)
+function M.fits(N, c, a, x, y)
   local worst, most = nil, -1
   for d = 1, N.nD do
     local unit = N.cfg[2 + (d - 1) * 5 + 1] + 1
@@ -29,9 +21,10 @@ local function fits(N, c, a, x, y)
     if need > 0 then
       if x then need = need + x[unit] end
       if y then need = need + y[unit] end
-      local short, used, over = lacks(N, c, d, need)
+      local short, used, over = M.lacks(N, c, d, need)
       if short > 0 then
-        local w = weight(N, d, short)
+        M.waits()
+        local w = M.weight(N, d, short)
         if w > most then
           worst, most = {d, over > 0 and 'quota' or 'share', used, short, need}, w
         end
@@ -43,7 +36,7 @@ end
 
 -- smooth tests the class's pace, before the cost is added: no more than 1.25
 -- times its even use of the room, half a second before or behind.
-local function smooth(N, c, a, t)
+function M.smooth(N, c, a, t)
   if not c.smooth then return nil end
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
@@ -51,66 +44,80 @@ local function smooth(N, c, a, t)
     if N.cfg[o + 2] == MINUTE and need > 0 then
       local pace = c.k[N.nD + d]
       if pace >= (t + SLACK) * 1000 then
-        return {d, 'smoothing', N.s[at(N, d) + c.i], 0, need, floor(pace / 1000) + 1 - SLACK}
+        return {d, 'smoothing', N.s[M.at(N, d) + c.i], 0, need, floor(pace / 1000) + 1 - SLACK}
       end
     end
   end
 end
 
 -- advance moves the class's pace on by amounts, or back.
-local function advance(N, c, a, sign, t)
+function M.advance(N, c, a, sign, t)
   if not c.smooth then return end
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
     local need = a[N.cfg[o + 1] + 1]
     if N.cfg[o + 2] == MINUTE and need > 0 then
       local j = N.nD + d
-      c.k[j] = math.max(c.k[j], (t - SLACK) * 1000) + sign * step(N, c, d, need)
+      c.k[j] = math.max(c.k[j], (t - SLACK) * 1000) + sign * M.step(N, c, d, need)
     end
   end
   c.dirty = true
 end
 
--- frees gives the moment at which enough slots have left dim d for need to fit.
-local function frees(N, c, d, need)
-  local win, s, nC = N.cfg[2 + (d - 1) * 5 + 2], N.s, N.nC
-  local now, width, o = s[CUR], WIDTH[win], at(N, d)
-  if win == TEN then now = s[CUR10] end
-  local kept, slots = {}, {}
-  for j = 1, nC do
-    kept[j] = s[o + j]
-    slots[j] = {}
-    if kept[j] > 0 then
-      local f = {}
-      for m = now - SPAN + 1, now - 1 do f[#f + 1] = PREFIX[win] .. format('%d.%d', m % RING, j) end
-      slots[j] = call('HMGET', KEYS[2], unpack(f))
-    end
+-- waits makes what only refusals need.
+function M.waits()
+  if M.when then return end
+  M.ends()
+
+  -- weight orders refusals: the rule that will hold longest is the answer.
+  function M.weight(N, d, short)
+    local o = 2 + (d - 1) * 5
+    local win = N.cfg[o + 2]
+    if win == MONTH or win == DAY then return 1000000000000 * win end
+    return floor(short * 1000000 / N.cfg[o + 4])
   end
-  local found = (now + SPAN) * width
-  for m = 1, SPAN - 1 do
-    local any = false
+
+  -- frees gives the moment at which enough slots have left dim d for need to fit.
+  function M.frees(N, c, d, need)
+    local win, s, nC = N.cfg[2 + (d - 1) * 5 + 2], N.s, N.nC
+    local now, width, o = s[CUR], M.width(win), M.at(N, d)
+    if win == TEN then now = s[CUR10] end
+    local kept, slots = {}, {}
     for j = 1, nC do
-      if slots[j][m] then
-        local v = decode(slots[j][m])[d]
-        s[o + j], any = math.max(0, s[o + j] - v), any or v > 0
+      kept[j] = s[o + j]
+      slots[j] = {}
+      if kept[j] > 0 then
+        local f = {}
+        for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m, j) end
+        slots[j] = call('HMGET', KEYS[2], unpack(f))
       end
     end
-    if any and lacks(N, c, d, need) <= 0 then
-      found = (now - SPAN + m + SPAN) * width
-      break
+    local found = (now + SPAN) * width
+    for m = 1, SPAN - 1 do
+      local any = false
+      for j = 1, nC do
+        if slots[j][m] then
+          local v = decode(slots[j][m])[d]
+          s[o + j], any = math.max(0, s[o + j] - v), any or v > 0
+        end
+      end
+      if any and M.lacks(N, c, d, need) <= 0 then
+        found = (now - SPAN + m + SPAN) * width
+        break
+      end
     end
+    for j = 1, nC do s[o + j] = kept[j] end
+    return found
   end
-  for j = 1, nC do s[o + j] = kept[j] end
-  return found
-end
 
--- when gives the moment at which a refusal by room or smoothing ends.
-local function when(N, c, no, t)
-  local d, reason = no[1], no[2]
-  if reason == 'smoothing' then return no[6] end
-  local win = N.cfg[2 + (d - 1) * 5 + 2]
-  if win == DAY then return N.s[DAYE] end
-  if win == MONTH then return N.s[MONE] end
-  if win == HELD then return t + 1000 end
-  return frees(N, c, d, no[5])
+  -- when gives the moment at which a refusal by room or smoothing ends.
+  function M.when(N, c, no, t)
+    local d, reason = no[1], no[2]
+    if reason == 'smoothing' then return no[6] end
+    local win = N.cfg[2 + (d - 1) * 5 + 2]
+    if win == DAY then return N.s[DAYE] end
+    if win == MONTH then return N.s[MONE] end
+    if win == HELD then return t + 1000 end
+    return M.frees(N, c, d, no[5])
+  end
 end

@@ -7,7 +7,7 @@
 
 -- correct adds deltas (by unit) where the permit was charged. A window that has
 -- turned since is left alone, and no slot gives back more than it holds.
-local function correct(N, c, p, used, t)
+function M.correct(N, c, p, used, t)
   local s, k, nD, cfg = N.s, c.k, N.nD, N.cfg
   local ring = {}
   for d = 1, nD do
@@ -15,23 +15,23 @@ local function correct(N, c, p, used, t)
     local unit, win = cfg[o + 1], cfg[o + 2]
     local delta = used[unit + 1] - p[5 + unit]
     if delta ~= 0 and win ~= HELD then
-      local j = at(N, d) + c.i
+      local j = M.at(N, d) + c.i
       if win == DAY or win == MONTH then
         if p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
       else
         local from = p[3] == s[REBASED] and p[1] or s[REBASED]
         if c.smooth and win == MINUTE and k[nD + d] > 0 and from > t - 61000 then
-          k[nD + d] = k[nD + d] + (delta < 0 and -1 or 1) * step(N, c, d, math.abs(delta))
+          k[nD + d] = k[nD + d] + (delta < 0 and -1 or 1) * M.step(N, c, d, math.abs(delta))
         end
-        local now, slot = s[win == TEN and CUR10 or CUR], floor(from / WIDTH[win])
+        local now, slot = s[win == TEN and CUR10 or CUR], floor(from / M.width(win))
         if slot >= now then
           if k[d] + delta < 0 then delta = -k[d] end
           k[d], s[j] = k[d] + delta, math.max(0, s[j] + delta)
         elseif slot > now - SPAN then
-          local f = PREFIX[win] .. format('%d.%d', slot % RING, c.i)
+          local f = M.slot(win, slot, c.i)
           if ring[f] == nil then
             local v = call('HGET', KEYS[2], f)
-            ring[f] = v and decode(v) or zeros(nD)
+            ring[f] = v and decode(v) or M.zeros(nD)
           end
           local v = ring[f]
           if v[d] + delta < 0 then delta = -v[d] end
@@ -40,60 +40,61 @@ local function correct(N, c, p, used, t)
       end
     end
   end
-  for f, v in pairs(ring) do call('HSET', KEYS[2], f, pack(v)) end
+  for f, v in pairs(ring) do call('HSET', KEYS[2], f, M.pack(v)) end
   c.dirty = true
 end
 
 -- amend corrects a permit that stays open; usage so far only ever raises a charge.
-local function amend(N, c, id, name, p, used, t)
+function M.amend(N, c, id, name, p, used, t)
   for u = 1, 8 do
     if u > 6 or used[u] < p[4 + u] then used[u] = p[4 + u] end
   end
-  correct(N, c, p, used, t)
+  M.correct(N, c, p, used, t)
   for d = 1, N.nD do
     local o = 2 + (d - 1) * 5
     local unit = N.cfg[o + 1]
     if p[4] == 0 and N.cfg[o + 2] ~= HELD then
-      subtract(N, d, 0, square(N, d, p[5 + unit]) - square(N, d, used[unit + 1]))
+      M.subtract(N, d, 0, M.square(N, d, p[5 + unit]) - M.square(N, d, used[unit + 1]))
     end
   end
   for u = 1, 8 do p[4 + u] = used[u] end
-  call('HSET', KEYS[3], id, name .. '|' .. pack(p))
+  call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
 end
 
-local function extend(id, name, p, ends)
+function M.extend(id, name, p, ends)
   if p[4] == 1 then return 2 end
   p[2] = ends
-  call('HSET', KEYS[3], id, name .. '|' .. pack(p))
+  call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
   call('ZADD', KEYS[4], format('%d', ends), 'p' .. id)
   return 1
 end
 
-local function settle(N, t, id, what, lease, used)
+function M.settle(N, t, id, what, lease, used)
   local v = call('HGET', KEYS[3], id)
   if not v then return 0 end
-  local name, p = parse(v)
-  local c, lapsed = owner(N, name), p[4] == 1
-  if what == 'extend' then return extend(id, name, p, t + lease) end
+  local name, p = M.parse(v)
+  local c, lapsed = M.owner(N, name), p[4] == 1
+  if what == 'extend' then return M.extend(id, name, p, t + lease) end
   if what == 'partial' then
-    amend(N, c, id, name, p, used, t)
+    M.amend(N, c, id, name, p, used, t)
     return lapsed and 2 or 1
   end
-  correct(N, c, p, used, t)
-  if not lapsed then give(N, c, p) end
+  M.correct(N, c, p, used, t)
+  if not lapsed then M.give(N, c, p) end
   call('HDEL', KEYS[3], id)
   call('ZREM', KEYS[4], 'p' .. id)
   return lapsed and 2 or 1
 end
 
-local N, t = open('')
+M.ends()
+local N, t = M.open('')
 if not N then return {-1, t} end
 local answer = {N.rebased, t}
 for i = 1, tonumber(ARGV[3]) do
   local o = 3 + (i - 1) * 11
   local used = {}
   for u = 1, 8 do used[u] = tonumber(ARGV[o + 3 + u]) end
-  answer[2 + i] = settle(N, t, ARGV[o + 1], ARGV[o + 2], tonumber(ARGV[o + 3]), used)
+  answer[2 + i] = M.settle(N, t, ARGV[o + 1], ARGV[o + 2], tonumber(ARGV[o + 3]), used)
 end
-save(N)
+M.save(N)
 return answer

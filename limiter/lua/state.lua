@@ -6,18 +6,18 @@
 --   {-1, now} when the lane has no limits.
 
 -- oldest gives the moment at which the oldest slot of dim d leaves.
-local function oldest(N, d)
+function M.oldest(N, d)
   local win = N.cfg[2 + (d - 1) * 5 + 2]
   if win == DAY then return N.s[DAYE] end
   if win == MONTH then return N.s[MONE] end
   if win == HELD then return 0 end
   local now, used = N.s[win == TEN and CUR10 or CUR], 0
-  for i = 1, N.nC do used = used + N.s[at(N, d) + i] end
+  for i = 1, N.nC do used = used + N.s[M.at(N, d) + i] end
   if used == 0 then return 0 end
   local first = now
   for i = 1, N.nC do
     local f = {}
-    for m = now - SPAN + 1, now - 1 do f[#f + 1] = PREFIX[win] .. format('%d.%d', m % RING, i) end
+    for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m, i) end
     for x, v in ipairs(call('HMGET', KEYS[2], unpack(f))) do
       if v and decode(v)[d] > 0 then
         first = math.min(first, now - SPAN + x)
@@ -25,16 +25,17 @@ local function oldest(N, d)
       end
     end
   end
-  return (first + SPAN) * WIDTH[win]
+  return (first + SPAN) * M.width(win)
 end
 
-local N, t = open('')
+M.ends()
+local N, t = M.open('')
 if not N then return {-1, t} end
-save(N)
+M.save(N)
 local free = {}
-for d = 1, N.nD do free[d] = oldest(N, d) end
+for d = 1, N.nD do free[d] = M.oldest(N, d) end
 local v = call('HMGET', KEYS[2], 'cfg', 'cfg2', 'names', 's', 'pk', 'cool')
-local out = {N.rebased, t, v[1], v[2], v[3], v[4], v[5], v[6] or '', call('HLEN', KEYS[3]), pack(free)}
+local out = {N.rebased, t, v[1], v[2], v[3], v[4], v[5], v[6] or '', call('HLEN', KEYS[3]), M.pack(free)}
 for _, name in ipairs(decode(v[3])) do
   local x = call('HMGET', KEYS[2], 'r:' .. name, 'k:' .. name, 'l:' .. name)
   out[#out + 1] = x[1]

@@ -5,21 +5,22 @@
 --   leaf, ms until its turn, moment at which its release lapses, unit and window
 --   of the limit that binds it now (-1 = none), 8 x amount}.
 --   {alert, now} when there is no such ticket; {-1, now} when the lane has no limits.
-local N, t = open('')
+M.lines()
+local N, t = M.open('')
 if not N then return {-1, t} end
-save(N)
-local tk = read_ticket(ARGV[3])
+M.save(N)
+local tk = M.read_ticket(ARGV[3])
 local c, name
-if tk then c, name = named(N, tk.id) end
+if tk then c, name = M.named(N, tk.id) end
 if not c or not c.l then return {N.rebased, t} end
-local f = leaf(c, name, 0)
+local f = M.leaf(c, name, 0)
 local out = {N.rebased, t, c.name, name, tk.released and 1 or 0, 0, f[COUNT], 0, 0, -1, -1}
 if tk.released then
   out[9] = tonumber(call('ZSCORE', KEYS[4], 't' .. ARGV[3]) or '0')
 else
-  out[6] = position(f, tk.seq)
-  out[8] = eta(N, c, f, out[6])
-  local no = fits(N, c, tk.a, slice(c.l, OUT)) or smooth(N, c, tk.a, t)
+  out[6] = M.position(f, tk.seq)
+  out[8] = M.eta(N, c, f, out[6])
+  local no = M.fits(N, c, tk.a, M.slice(c.l, OUT)) or M.smooth(N, c, tk.a, t)
   if no then out[10], out[11] = N.cfg[2 + (no[1] - 1) * 5 + 1], N.cfg[2 + (no[1] - 1) * 5 + 2] end
 end
 for u = 1, 8 do out[11 + u] = tk.a[u] end
