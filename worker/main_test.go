@@ -14,6 +14,8 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // The test binary is also a worker process, for tests that kill one: it is when
@@ -25,7 +27,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	LogRedis(slog.New(slog.DiscardHandler))
+	redis.SetLogger(silent{})
 	if os.Getenv(envRedis) == "" {
 		os.Exit(m.Run())
 	}
@@ -34,6 +36,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 }
+
+// silent drops the client library's lines about failed dials.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // workerMain is a worker process until SIGTERM.
 func workerMain() error {

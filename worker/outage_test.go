@@ -82,7 +82,7 @@ func TestCallEndsInOutage(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		l.set(false)
 		r.await(run, 10*time.Second)
-		time.Sleep(5 * time.Minute) // longer than asynq takes to see a lost lease
+		time.Sleep(3 * time.Minute) // longer than asynq takes to see a lost lease
 		if calls := len(r.sim.Calls()); calls != 4 {
 			t.Errorf("%d calls for 4 rows", calls)
 		}
@@ -117,7 +117,7 @@ func TestLongOutage(t *testing.T) {
 		if c := r.await(run, 30*time.Second); c[jobs.Done] != 3 {
 			t.Errorf("rows are %s", tally(c))
 		}
-		time.Sleep(5 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		if calls := len(r.sim.Calls()); calls != 3 {
 			t.Errorf("%d calls for 3 rows", calls)
 		}
@@ -222,7 +222,7 @@ func TestStoppedWorkerComesBack(t *testing.T) {
 		if c := r.await(run, 30*time.Second); c[jobs.Done] != 2 {
 			t.Errorf("rows are %s", tally(c))
 		}
-		time.Sleep(5 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		if n := len(r.results(run)); n != 2 {
 			t.Errorf("%d results", n)
 		}

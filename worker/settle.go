@@ -1,0 +1,82 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nightshift/jobs"
+)
+
+// attempts is how often the row may be tried.
+func (l *lane) attempts(j *job) int {
+	if n := j.run.Spec.Attempts; n > 0 {
+		return n
+	}
+	return l.w.cfg.Attempts
+}
+
+// settle writes down what became of the row and tells asynq.
+func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
+	switch {
+	case out.dropped:
+		return nil
+	case out.wait > 0:
+		return l.putBack(ctx, j, out)
+	case out.end == jobs.None && !l.last(j, out):
+		return l.tryAgain(ctx, j, out)
+	case out.end == jobs.None && out.lane && l.health.bad(l.w.cfg.Now()):
+		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")"})
+	case out.end == jobs.None:
+		out.end = lastState(out)
+		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.attempts(j))
+	}
+	if !j.called {
+		l.drop(ctx, j)
+	}
+	return l.finish(ctx, j, out)
+}
+
+// last says whether a failure was the row's last attempt.
+func (l *lane) last(j *job, out outcome) bool {
+	limit := l.attempts(j)
+	if out.limit > 0 {
+		limit = min(limit, out.limit)
+	}
+	return j.attempt >= limit
+}
+
+// lastState is the end of a row that is out of attempts.
+func lastState(out outcome) jobs.State {
+	if out.fail.Cause == causeIncomplete {
+		return jobs.Truncated
+	}
+	return jobs.Failed
+}
+
+// putBack lets the row wait. The ledger may miss it when Redis is away; the
+// sweep corrects that.
+func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
+	now := l.w.cfg.Now()
+	if err := l.w.cfg.Store.Wait(ctx, j.task); err != nil {
+		l.w.cfg.Logger.Debug("ledger does not show that a row waits", "row", j.row, "run", j.task.Run, "err", err)
+	}
+	if out.alarm != "" && l.notice.due(out.alarm, now) {
+		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
+			"lane", l.name, "reason", out.alarm, "looks_again_in", out.wait.Round(time.Second).String())
+	}
+	l.w.stats.waits(l.name, out.why, now.Add(out.wait))
+	return waitFor(out.why, out.wait, now)
+}
+
+// tryAgain counts a failure.
+func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
+	if err := l.w.cfg.Store.RetryWait(ctx, j.task); err != nil {
+		l.w.cfg.Logger.Debug("ledger does not show that a row failed once", "row", j.row, "run", j.task.Run, "err", err)
+	}
+	l.w.stats.retries.Add(1)
+	after := backoff(j.attempt)
+	text := fmt.Sprintf("attempt %d of %d failed: %s: %s", j.attempt, l.attempts(j), out.fail.Cause, out.fail.Message)
+	l.w.cfg.Logger.Debug("row failed and will be tried again", "row", j.row, "run", j.task.Run, "cause", out.fail.Cause, "status", out.fail.Status, "after", after)
+	return &retryError{text: text, after: after}
+}
