@@ -30,6 +30,8 @@ type EnqueueReport struct {
 	Removed  int64 // left the run: no longer in the input
 	Repaired int64 // of Known: had lost their task (a crash while enqueueing) and got it back
 	Taken    int64 // of New and Changed: entered as finished, by Have or by a result that was kept
+
+	KnownRows []string // ids of the first MaxProblems of Known
 }
 
 // Enqueue records the run, enters its rows in the ledger and then puts their

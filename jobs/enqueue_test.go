@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -292,6 +293,46 @@ func TestUpdateAfterACrash(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	b.want(b.enqueue(named("night"), next, EnqueueOptions{Update: true}), tally{known: 7, changed: 23})
+}
+
+// TestResumeIsByRowID: equal prompts are no repeats, and a row that is put in
+// front moves nobody's answer.
+func TestResumeIsByRowID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	sink := openSink(t, path)
+	b := newBench(t, redisClient(t))
+	err := b.prepare(named("n"), rows("a:same", "b:same", "c:same")).Each(b.ctx, func(r RenderedRow) error {
+		if r.ID != "b" {
+			return nil
+		}
+		return sink.Put(b.ctx, result(r.ID, r.Key, Done))
+	})
+	if err := errors.Join(err, sink.Close()); err != nil {
+		t.Fatal(err)
+	}
+	sink = openSink(t, path)
+	defer sink.Close()
+	r := b.enqueue(named("n"), rows("new:same", "a:same", "b:same", "c:same"), EnqueueOptions{Have: sink.Have})
+	b.want(r, tally{new: 4, taken: 1})
+	for id, want := range map[string]State{"new": Queued, "a": Queued, "b": Done, "c": Queued} {
+		if got := b.row(r.Run.ID, id).State; got != want {
+			t.Errorf("%s is %v, want %v", id, got, want)
+		}
+	}
+	// Another template makes another key: the old answer does not count.
+	spec := named("m")
+	spec.Template = "{{.text}}!"
+	b.want(b.enqueue(spec, rows("b:same"), EnqueueOptions{Have: sink.Have}), tally{new: 1})
+}
+
+// TestKnownRowsAreListed: some of many are there already.
+func TestKnownRowsAreListed(t *testing.T) {
+	b := newBench(t, redisClient(t))
+	b.opts.Batch = 500
+	b.enqueue(named("n"), rows("r7:text 7", "r1999:text 1999"), EnqueueOptions{})
+	r := b.enqueue(named("n"), numbered(2000), EnqueueOptions{Update: true})
+	b.want(r, tally{new: 1998, known: 2})
+	wantEqual(t, r.KnownRows, "r7", "r1999")
 }
 
 func TestEnqueueTakesWhatExists(t *testing.T) {

@@ -183,7 +183,9 @@ func (e *enqueuer) count(t Task, row string, code int64) {
 	case 5, 6:
 		e.report.Changed++
 	default:
-		e.report.Known++
+		if e.report.Known++; len(e.report.KnownRows) < MaxProblems {
+			e.report.KnownRows = append(e.report.KnownRows, row)
+		}
 	}
 }
 

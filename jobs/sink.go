@@ -3,7 +3,6 @@ package jobs
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,12 +45,6 @@ type sinkBatch struct {
 	n     int
 	done  chan struct{}
 	err   error
-}
-
-// saved is what the file held of a row when it was opened.
-type saved struct {
-	key   digest
-	state State
 }
 
 // SinkError says that a results file cannot be written: the run must stop.
@@ -163,39 +156,8 @@ func (f *FileSink) append(lines []byte) error {
 func (f *FileSink) cutBack() {
 	if f.file != nil {
 		_ = f.file.Truncate(f.size)
+		_, _ = f.file.Seek(f.size, io.SeekStart)
 	}
-}
-
-// Have says what the file held of a row when it was opened: Done or Cached when
-// it has a good result with this key, else None. It fits EnqueueOptions.Have.
-func (f *FileSink) Have(row, key string) State {
-	s, ok := f.have[row]
-	if !ok || s.key != digestOf(key) {
-		return None
-	}
-	return s.state
-}
-
-// Known is the number of rows that the file held a good result of when it was
-// opened.
-func (f *FileSink) Known() int { return len(f.have) }
-
-// learn takes one line of the file; the last line of a row counts.
-func (f *FileSink) learn(line []byte) bool {
-	var r struct {
-		Row    string `json:"id"`
-		Status string `json:"status"`
-		Key    string `json:"key"`
-	}
-	if json.Unmarshal(line, &r) != nil || r.Row == "" {
-		return false
-	}
-	if s := ParseState(r.Status); s.Good() && r.Key != "" {
-		f.have[r.Row] = saved{digestOf(r.Key), s}
-	} else {
-		delete(f.have, r.Row)
-	}
-	return true
 }
 
 // Close tries once more to write what is in no file yet and gives the file

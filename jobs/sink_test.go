@@ -209,7 +209,7 @@ func TestDiskFullWithoutFallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := &failing{f.file, 0}
+	full := &failing{f.file, 20}
 	f.out = full
 	var se *SinkError
 	if err := f.Put(context.Background(), result("a", "k", Done)); !errors.As(err, &se) || se.Unkept != 1 {

@@ -1,0 +1,100 @@
+package jobs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// checkFields looks at what is a row's own, before any matrix value.
+func (p *pass) checkFields(rec record) (string, *Problem) {
+	id, bad := rowID(p.members, p.spec.idColumn(), rec.line)
+	if bad != nil {
+		return "", bad
+	}
+	prob := Problem{Line: rec.line, Row: id}
+	if half := loneSurrogate(rec.object); half != "" {
+		prob.Field = fieldWith(p.members, half)
+		prob.What, prob.Remedy = "half a character ("+half+"), which is no text", "repair it where the file is made: an emoji was probably cut in two"
+		return "", &prob
+	}
+	if name := repeatedName(p.members); name != "" {
+		prob.Field, prob.What, prob.Remedy = name, "the field occurs twice in this object", "remove one"
+		return "", &prob
+	}
+	if name := clash(p.members, p.spec.Matrix); name != "" {
+		prob.Field, prob.What, prob.Remedy = name, "the row has a field of the same name as the matrix", "rename the one or the other"
+		return "", &prob
+	}
+	return id, nil
+}
+
+func fieldWith(ms []member, part string) string {
+	for _, m := range ms {
+		if bytes.Contains(m.raw, []byte(part)) && loneSurrogate(m.raw) != "" {
+			return m.name
+		}
+	}
+	return ""
+}
+
+func repeatedName(ms []member) string {
+	if len(ms) > 16 {
+		seen := make(map[string]bool, len(ms))
+		for _, m := range ms {
+			if seen[m.name] {
+				return m.name
+			}
+			seen[m.name] = true
+		}
+		return ""
+	}
+	for i, m := range ms {
+		for _, other := range ms[:i] {
+			if m.name == other.name {
+				return m.name
+			}
+		}
+	}
+	return ""
+}
+
+func (p *pass) render(row RenderedRow) (stop bool, err error) {
+	row.Prompt, row.System, err = p.tmpl.render(p.members)
+	if err != nil {
+		return p.renderProblem(row, err), nil
+	}
+	if strings.TrimSpace(row.Prompt) == "" {
+		p.problems.add(Problem{Line: row.Line, Row: row.ID, What: "the rendered prompt is empty", Remedy: "fill the fields that the template uses, or leave the row out"})
+		return false, nil
+	}
+	row.Key = p.tmpl.Key(row.Prompt, row.System)
+	return false, p.emit(row)
+}
+
+// renderProblem stops at a field that no row of a CSV file can have.
+func (p *pass) renderProblem(row RenderedRow, err error) (stop bool) {
+	prob := Problem{Line: row.Line, Row: row.ID, What: err.Error(), Remedy: "change the template or the row"}
+	var fe *FieldError
+	if !errors.As(err, &fe) {
+		p.problems.add(prob)
+		return false
+	}
+	prob.Field = fe.Field
+	prob.What = "the row has no such field, and the template uses it (" + fe.Where + ")"
+	prob.Remedy = fmt.Sprintf("add it (it may be empty), or write {{if has . %q}}…{{end}} around it", fe.Field)
+	if p.header == nil {
+		p.problems.add(prob)
+		return false
+	}
+	known := strings.Join(p.header, ", ")
+	if len(p.spec.Matrix) > 0 {
+		known += "; matrix: " + axisNames(p.spec.Matrix)
+	}
+	p.problems.add(Problem{
+		Line: 1, Field: fe.Field, What: "no such column, and the template uses it (" + fe.Where + "); there are: " + known,
+		Remedy: "rename the column or the field in the template; if line 1 is not a header, add one",
+	})
+	return true
+}
