@@ -139,7 +139,7 @@ func TestStreamAsJSONArray(t *testing.T) {
 }
 
 func TestStreamLineOfAnyLength(t *testing.T) {
-	image := strings.Repeat("iVBORw0KGgo", 2<<20)
+	image := strings.Repeat("iVBORw0KGgo", 1<<19)
 	body := `data: {"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"image/png","data":"` + image + `"}}]},"finishReason":"STOP"}],` +
 		`"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":1120,"totalTokenCount":1127}}` + "\n\n"
 	gate, obs, got := streamed(t, "text/event-stream", body, whole)
@@ -249,7 +249,7 @@ func TestStreamThatNobodyReads(t *testing.T) {
 		_ = startEndless(t, ctx, gate, chunk("a", "", 100, 7))
 		time.Sleep(59 * time.Second) // of the test's own clock
 		synctest.Wait()
-		if len(gate.settled) != 0 {
+		if gate.settlements() != 0 {
 			t.Fatal("settled too soon")
 		}
 		time.Sleep(2 * time.Second)

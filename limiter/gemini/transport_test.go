@@ -68,6 +68,12 @@ func (g *fakeGate) once(t *testing.T) limiter.Settlement {
 	return g.settled[0]
 }
 
+func (g *fakeGate) settlements() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.settled)
+}
+
 // sender is a base of one function.
 type sender func(*http.Request) (*http.Response, error)
 
