@@ -109,11 +109,11 @@ func checkLanes(scope Scope, lanes []LaneConfig) error {
 			return wrong(field+"lane", "%s is there twice", l.Lane)
 		}
 		seen[l.Lane.String()] = true
-		if len(l.Limits.List()) == 0 {
-			return wrong(field+"limits", "%s has none", l.Lane)
-		}
 		if err := checkLimits(field+"limits", l.Limits); err != nil {
 			return err
+		}
+		if len(l.Limits.List()) == 0 {
+			return wrong(field+"limits", "%s has none", l.Lane)
 		}
 		if l.OutsidePPM < 0 || l.OutsidePPM >= million {
 			return wrong(field+"outside_ppm", "%d; want 0 to 999999", l.OutsidePPM)
