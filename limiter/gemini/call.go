@@ -130,7 +130,7 @@ func (c *call) noteDenied(d *limiter.Denied) {
 // recoverPanic settles a call whose sender panicked: it may have gone out.
 func (c *call) recoverPanic() {
 	if r := recover(); r != nil {
-		c.lost(errors.New("the sender panicked"))
+		_ = c.lost(errors.New("the sender panicked"))
 		panic(r)
 	}
 }

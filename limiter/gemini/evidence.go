@@ -18,7 +18,6 @@ type evidence struct {
 	messages string // what was said to people, in lower case
 	text     string // the whole body in lower case
 	html     bool
-	notes    []string
 	now      time.Time
 }
 

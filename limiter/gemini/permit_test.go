@@ -155,7 +155,7 @@ func TestDeadline(t *testing.T) {
 func TestPermitThatCameTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := &fakeGate{refuse: func(int, limiter.Request) error {
-			time.Sleep(6 * time.Second) // a slow answer, on the test's own clock
+			pass(6 * time.Second) // a slow answer, on the test's own clock
 			return nil
 		}}
 		tr := newTestTransport(t, replies(200, "application/json", good), gate)
@@ -235,14 +235,14 @@ func TestCountTokensHasItsOwnLimit(t *testing.T) {
 			if obs, err := ask(); err != nil || obs.Verdict != nil {
 				t.Fatal(err, obs.Verdict)
 			}
-			time.Sleep(10 * time.Second)
+			pass(10 * time.Second)
 		}
 		_, err := ask()
 		var denied *limiter.Denied
 		if !errors.As(err, &denied) || denied.Limiter != "count_tokens_rpm" || denied.RetryAfter() != 30*time.Second {
 			t.Fatalf("%+v", err)
 		}
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		if _, err := ask(); err != nil || hits != 4 || len(gate.acquired) != 0 {
 			t.Errorf("%v, %d hits, %d permits", err, hits, len(gate.acquired))
 		}

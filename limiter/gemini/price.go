@@ -61,7 +61,7 @@ func (b *PriceBook) Quote(model string, prompt int64, tier string, at time.Time)
 	if tariff.Long != nil && prompt > tariff.Long.Above {
 		q.Price = tariff.Long.Price
 	}
-	q.Price = q.Price.times(b.factor(m, tier))
+	q.Price = q.times(b.factor(m, tier))
 	return q, true
 }
 

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -41,7 +42,7 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		s.end(nil)
 		return n, err
 	}

@@ -174,7 +174,7 @@ func (e *endless) Close() error {
 	return nil
 }
 
-func startEndless(t *testing.T, ctx context.Context, gate *fakeGate, begin string) io.ReadCloser {
+func startEndless(ctx context.Context, t *testing.T, gate *fakeGate, begin string) io.ReadCloser {
 	t.Helper()
 	tr := newTestTransport(t, sender(func(r *http.Request) (*http.Response, error) {
 		resp := reply(200, "text/event-stream", "")
@@ -192,7 +192,7 @@ func TestStreamCancelledByItsReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gate := &fakeGate{}
 	ctx, obs := callCtx(ctx)
-	body := startEndless(t, ctx, gate, chunk("a", "", 100, 7))
+	body := startEndless(ctx, t, gate, chunk("a", "", 100, 7))
 	if _, err := body.Read(make([]byte, 4096)); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestStreamCancelledByItsReader(t *testing.T) {
 func TestStreamClosedBeforeItsEnd(t *testing.T) {
 	gate := &fakeGate{}
 	ctx, obs := callCtx(t.Context())
-	body := startEndless(t, ctx, gate, "")
+	body := startEndless(ctx, t, gate, "")
 	body.Close()
 	s := gate.once(t)
 	if s.Used[limiter.OutputTokens] != obs.Estimate[limiter.OutputTokens] {
@@ -229,7 +229,7 @@ func TestStreamClosedBeforeItsEnd(t *testing.T) {
 func TestStreamClosedAfterItsLastChunk(t *testing.T) {
 	gate := &fakeGate{}
 	ctx, obs := callCtx(t.Context())
-	body := startEndless(t, ctx, gate, chunk("a", "STOP", 100, 7))
+	body := startEndless(ctx, t, gate, chunk("a", "STOP", 100, 7))
 	if _, err := body.Read(make([]byte, 4096)); err != nil {
 		t.Fatal(err)
 	}
@@ -246,13 +246,13 @@ func TestStreamThatNobodyReads(t *testing.T) {
 		defer cancel()
 		gate := &fakeGate{}
 		ctx, _ = callCtx(ctx)
-		_ = startEndless(t, ctx, gate, chunk("a", "", 100, 7))
-		time.Sleep(59 * time.Second) // of the test's own clock
+		_ = startEndless(ctx, t, gate, chunk("a", "", 100, 7))
+		pass(59 * time.Second) // of the test's own clock
 		synctest.Wait()
 		if gate.settlements() != 0 {
 			t.Fatal("settled too soon")
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		synctest.Wait()
 		gate.once(t)
 	})

@@ -74,6 +74,9 @@ func (g *fakeGate) settlements() int {
 	return len(g.settled)
 }
 
+// pass lets time go by, on the clock of a test's bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
 // sender is a base of one function.
 type sender func(*http.Request) (*http.Response, error)
 
