@@ -28,10 +28,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCode,
-			"redis":    startRedis,
-			"port":     setPort,
-			"await":    awaitListener,
+			"exitcode":  exitCode,
+			"redis":     startRedis,
+			"port":      setPort,
+			"await":     awaitListener,
+			"awaitfile": awaitFile,
 		},
 	})
 }

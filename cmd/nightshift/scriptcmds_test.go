@@ -80,3 +80,15 @@ func setPort(ts *testscript.TestScript, _ bool, args []string) {
 
 // awaitListener waits until somebody listens at an address.
 func awaitListener(ts *testscript.TestScript, _ bool, args []string) { waitFor(ts, args[0]) }
+
+// awaitFile waits until a file is there and not empty.
+func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		if st, err := os.Stat(ts.MkAbs(args[0])); err == nil && st.Size() > 0 {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not come", args[0])
+}

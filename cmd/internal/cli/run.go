@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -160,13 +159,13 @@ func (s *session) work(ctx context.Context, f *factory, run jobs.Run, sink *jobs
 	sweeper := &scheduler.Sweeper{Redis: s.rdb, Store: s.store, Owner: e.worker.Info().ID, Logger: s.log}
 	go sweeper.Run(ctx)
 
-	err = s.watchRun(ctx, f, run, e, worked)
-	if ctx.Err() != nil {
-		f.say("stopping: %s in flight end and are kept; once more to stop at once", plural(e.worker.Stats().InFlight, "call"))
+	stopped, err := s.watchRun(ctx, f, run, e, worked)
+	if calls := e.worker.Stats().InFlight; ctx.Err() != nil && calls > 0 {
+		f.say("stopping: %s in flight end and are kept; once more to stop at once", plural(calls, "call"))
 	}
 	cancel()
-	if err == nil || errors.Is(err, context.Canceled) {
-		return firstError(<-worked, err)
+	if !stopped {
+		err = firstError(<-worked, err)
 	}
 	return err
 }

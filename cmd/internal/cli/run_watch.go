@@ -12,9 +12,9 @@ import (
 	"nightshift/worker"
 )
 
-// watchRun shows the run until no row is open. It returns early with the
-// context's error, or with what made the worker stop by itself.
-func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *engine, worked <-chan error) error {
+// watchRun shows the run until no row is open or the context ends. When the
+// worker stopped by itself, it says so and gives the reason.
+func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *engine, worked <-chan error) (stopped bool, err error) {
 	bar := f.newBar(run.Title(), run.Rows)
 	defer bar.stop()
 	t := time.NewTicker(200 * time.Millisecond)
@@ -22,19 +22,19 @@ func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *eng
 	for {
 		counts, err := s.store.Counts(ctx, run.ID)
 		if err != nil && ctx.Err() == nil {
-			return err
+			return false, err
 		}
 		if err == nil {
 			bar.show(counts.Total()-counts.Open(), s.runNote(e, counts, f.now()))
 			if counts.Open() == 0 {
-				return nil
+				return false, nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, nil
 		case err := <-worked:
-			return err
+			return true, err
 		case <-t.C:
 		}
 	}
