@@ -132,7 +132,11 @@ func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (ou
 	if reason, _, _ := m.closed(n, c, t); reason == "" {
 		out = n.release(c, leaves, slots, t)
 		if since <= awayMS {
-			l.rate = int64(math.Floor((float64(l.rate*15) + float64(len(out))*1000000/float64(since)) / 16))
+			rate := float64(len(out)) * 1000000 / float64(since)
+			if l.rate > 0 {
+				rate = (float64(l.rate*15) + rate) / 16
+			}
+			l.rate = int64(math.Floor(rate))
 		}
 	}
 	idle := l.waiting == 0 && l.released == 0

@@ -70,7 +70,7 @@ func (n *modelLane) fits(c *modelClass, a Amounts, aside ...Amounts) *refusal {
 	return worst
 }
 
-// smooth tests the class's pace, before the cost is added: no more than 1.25
+// smooth tests the class's pace, before the cost is added: no more than 1.1
 // times its even use of the room, half a second before or behind.
 func (n *modelLane) smooth(c *modelClass, a Amounts, t int64) *refusal {
 	if !c.Smooth {

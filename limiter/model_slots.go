@@ -31,11 +31,11 @@ func (n *modelLane) subtract(d, i int, amount int64) {
 	n.use[d][i] = max(0, n.use[d][i]-amount)
 }
 
-// step is how long an amount lasts at 1.25 times the even use of the class's
+// step is how long an amount lasts at 1.1 times the even use of the class's
 // room, in microseconds.
 func (n *modelLane) step(c *modelClass, d int, amount int64) int64 {
 	others, _, _, free := n.share(c, d)
-	return int64(math.Min(61000000, math.Floor(float64(amount)*48800000/float64(max(1, free-others)))))
+	return int64(math.Min(61000000, math.Floor(float64(amount)*55454545/float64(max(1, free-others)))))
 }
 
 // leave hands the slots from..to of a class to take.

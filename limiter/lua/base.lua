@@ -94,11 +94,11 @@ function M.share(N, c, d)
   return others, s[o + c.i], all, free
 end
 
--- step is how long an amount lasts at 1.25 times the even use of the class's
--- room: 61 s / 1.25, in microseconds.
+-- step is how long an amount lasts at 1.1 times the even use of the class's
+-- room: 61 s / 1.1, in microseconds.
 function M.step(N, c, d, amount)
   local others, _, _, free = M.share(N, c, d)
-  return math.min(61000000, floor(amount * 48800000 / math.max(1, free - others)))
+  return math.min(61000000, floor(amount * 55454545 / math.max(1, free - others)))
 end
 
 function M.save(N)

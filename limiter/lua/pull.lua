@@ -138,7 +138,10 @@ function M.pass(N, c, leaves, rev, slots, t, out, closed)
   if not closed then
     local n = slots
     slots = M.release(N, c, entries, slots, t, out)
-    if N.since <= AWAY then l[RATE] = floor((l[RATE] * 15 + (n - slots) * 1000000 / N.since) / 16) end
+    if N.since <= AWAY then
+      local rate = (n - slots) * 1000000 / N.since
+      l[RATE] = floor(l[RATE] == 0 and rate or (l[RATE] * 15 + rate) / 16)
+    end
   end
   local idle = l[WAITING] == 0 and l[RELEASED] == 0
   for _, e in ipairs(entries) do

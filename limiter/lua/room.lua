@@ -34,7 +34,7 @@ function M.fits(N, c, a, x, y)
   return worst
 end
 
--- smooth tests the class's pace, before the cost is added: no more than 1.25
+-- smooth tests the class's pace, before the cost is added: no more than 1.1
 -- times its even use of the room, half a second before or behind.
 function M.smooth(N, c, a, t)
   if not c.smooth then return nil end

@@ -1,0 +1,94 @@
+// Package limiter decides who may call a provider, when, and on whose account.
+// Processes that share a provider's project share one state in Redis; one script
+// decides everything about a request, one settles it. The package knows nothing
+// of providers, of HTTP or of jobs. Redis is what runs; Model is the same rules
+// in plain Go on a clock that is given.
+//
+// # Why slots
+//
+// A provider's limit holds for a minute, and nobody outside knows how the
+// provider counts it: by the clock's minutes, by a sliding one, or by a bucket. A
+// token bucket on our side whose size is the limit is wrong for all of them:
+// after an idle minute it lets the whole bucket through, and then the rate beside
+// it, nearly twice the limit in one window. So a lane notes what was admitted in
+// slots of 0.5 s, and an amount counts until its slot has left the window
+// entirely. Slot n begins at n·0.5 s and leaves at
+//
+//	n·0.5 s + 61 s = (n + 122)·0.5 s
+//
+// 60 s are the window; half a second is the slot's own width, since what was
+// admitted at its end must count a full minute too; and half a second is for the
+// way to the server, so that calls which overtake each other still do not meet in
+// one window there. Whatever the alignment, no window of 60 s holds more than
+// the limit. The price is 1/61 of the throughput. Ten-minute windows have slots of
+// 5 s (610 s), days are calendar days in California, months calendar months.
+//
+// Running sums make a decision's cost independent of the number of slots: the
+// open slot is kept beside the sums, and once in each slot (roll) the open one is
+// written to the ring and what is 122 slots old is taken out of the sums.
+//
+// # What a class may use
+//
+// Per limit, with classes from the highest down, a class of own use u may take
+// what is left of
+//
+//	C = L − outside − Σ others max(protect, used) − margin
+//
+// L is the limit, outside the share that is left for calls which bypass the
+// gate. protect is what a class above is expected to need,
+//
+//	protect = clamp(1.5·peak + 2·√peak, floor·L, guarantee·L)
+//
+// (the root for requests only), where peak is its largest use of late and halves
+// every two minutes; of a class below it is its trickle. So lending goes down the
+// classes only: bulk uses what interactive will not need, and gives it back within
+// a window once interactive stirs. margin is 1.5·√Σ(spread·estimate)² over the
+// calls that are open: what they may settle above their estimates, most likely.
+//
+// Classes that are smoothed keep a pace: each admission moves the class's pace on
+// by cost·61 s ÷ (1.1·C), and while the pace is more than half a second ahead of
+// the clock nothing is admitted. Without it the first burst returns every 61 s for
+// ever, and whoever comes new meets a full window.
+//
+// # Settling
+//
+// A permit is charged at its estimate and corrected in the slot in which it was
+// admitted. What was used above the estimate is charged even when nothing is
+// left, a debt that the next admissions pay; a refund never exceeds what the slot
+// holds and does not come back after its window has turned. A permit whose lease
+// ended gives back what it held (concurrency), while its usage stays charged.
+//
+// # Tickets
+//
+// A refused job of a class with tickets is not told "no" but gets a place in the
+// line of its leaf (tenant path, run and priority), and a countdown. The countdown
+// is long on purpose, 2·ETA + 3 s: it only matters when nobody pulls. A pull,
+// every 0.5 s by whichever process comes first, takes the leaf with the smallest
+// virtual start max(F, V), and releases its head if that fits beside all that was
+// released before; then V becomes the start and F = start + share ÷ weight, where
+// share is the job's largest part of any limit. A head that does not fit ends the
+// pass, so that room gathers for it and large jobs do not starve. A released job
+// passes without waiting for its turn; if it does not come within 10 s its place
+// is at the front again. A job that is new while others wait passes only if all
+// that wait would fit too. A job that comes back by its own countdown is told a
+// later time, except when nobody has pulled for five seconds: then it passes if
+// it fits, and the next ones are spread at the pace that the room allows.
+//
+// # Worked example
+//
+// One lane: 100 requests a minute, outside 5 %, classes interactive (guarantee
+// 30 %) and bulk (smoothed, with tickets), lend now (floor 2 %). At 12:00:00.0
+// interactive admits 10 calls: rpm has 10 used, and L − outside = 95.
+//
+// At 12:00:00.5 the next slot begins. Interactive's peak is 10, decayed by one
+// slot of 240 (9.9375 in the sixteenths that are kept), so
+// protect = 1.5·9.9375 + 2·√9.9375 = 21.2 → 21, within 2 and 30. Bulk may use
+// C = 95 − max(21, 10) = 74. The pace of one request is 61 s ÷ (1.1·74) =
+// 0.7493 s. Bulk asks for a permit and gets it: the pace, which may lag the clock
+// by 0.5 s, was 12:00:00.0 and is now 12:00:00.749. At once it asks again: the
+// pace is less than 0.5 s ahead, so it passes, and the pace, 61 s ÷ (1.1·74) later,
+// is 12:00:01.498. A third request is refused by smoothing until the
+// pace is no more than half a second ahead, at 12:00:00.999.
+//
+// The ten calls of interactive leave with their slot at 12:01:01.0, not before.
+package limiter
