@@ -138,12 +138,8 @@ func (e *enqueuer) write(ctx context.Context) error {
 
 // flush enters a batch in the ledger, then writes its tasks.
 func (e *enqueuer) flush(ctx context.Context, b *batch) error {
-	out, err := e.s.call(ctx, addScript, []string{runKey(e.m.ID), countKey(e.m.ID)}, b.args, 3*len(b.rows))
-	if err != nil {
+	if err := e.enter(ctx, b); err != nil {
 		return fmt.Errorf("ledger: %w", err)
-	}
-	for i, row := range b.rows {
-		e.count(Task{Run: e.m.ID, Index: integer(out[3*i]), Gen: int(integer(out[3*i+1]))}, row, integer(out[3*i+2]))
 	}
 	fresh, err := e.tasks.flush(ctx)
 	if err != nil {
@@ -157,6 +153,26 @@ func (e *enqueuer) flush(ctx context.Context, b *batch) error {
 	e.again = e.again[:0]
 	if e.done += int64(len(b.rows)); e.o.Progress != nil {
 		e.o.Progress(e.done, e.total)
+	}
+	return nil
+}
+
+// enter runs the ledger script and books its answer.
+func (e *enqueuer) enter(ctx context.Context, b *batch) error {
+	out, err := addScript.Run(ctx, e.s.rdb, []string{runKey(e.m.ID), countKey(e.m.ID)}, b.args...).Slice()
+	switch {
+	case err != nil:
+		return err
+	case len(out) == 1:
+		for i, row := range b.rows {
+			e.count(Task{Run: e.m.ID, Index: integer(out[0]) + int64(i)}, row, 1)
+		}
+		return nil
+	case len(out) != 3*len(b.rows):
+		return fmt.Errorf("script answered %d values for %d rows", len(out), len(b.rows))
+	}
+	for i, row := range b.rows {
+		e.count(Task{Run: e.m.ID, Index: integer(out[3*i]), Gen: int(integer(out[3*i+1]))}, row, integer(out[3*i+2]))
 	}
 	return nil
 }

@@ -5,14 +5,15 @@
 -- then per row: digest of its id (16) and of its key (16) as one string;
 --   the state to enter it in, '0' to enqueue it; "row id NUL fields"
 --
--- Returns index, generation, code per row:
+-- Returns the first row's index alone if all are new and to be enqueued, which
+-- gives them consecutive ones; else index, generation, code per row:
 --   1 new, to be enqueued     2 new, entered as finished
 --   3 known                   4 known and queued: its task may be missing
 --   5 changed, to be enqueued 6 changed and left alone
 local prefix, update, shards = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
 local QUEUED, DONE, CACHED = 1, 5, 6
 local next = tonumber(redis.call('HGET', KEYS[1], 'next') or '0')
-local first, fresh, out, delta, live = next, {}, {}, {}, 0
+local first, fresh, out, delta, live, plain = next, {}, {}, {}, 0, 0
 
 local function pack4(n)
   return string.char(math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
@@ -46,10 +47,9 @@ local function answer(n, gen, code)
   out[#out + 1] = code
 end
 
-local function enter(shard, id, key, want, fields)
+local function enter(want, fields)
   local n = next
   next = next + 1
-  redis.call('HSET', shard, id, pack4(n) .. key)
   local state = want > 0 and want or QUEUED
   fresh[#fresh + 1] = string.char(state, 0, 0)
   count(state, 1)
@@ -57,6 +57,7 @@ local function enter(shard, id, key, want, fields)
     return answer(n, 0, 2)
   end
   redis.call('HSET', bucket('fld:', n), n, fields)
+  plain = plain + 1
   answer(n, 0, 1)
 end
 
@@ -87,10 +88,10 @@ for i = 4, #ARGV, 3 do
   local id, key, want = string.sub(ARGV[i], 1, 16), string.sub(ARGV[i], 17, 32), tonumber(ARGV[i + 1])
   local a, b, c = string.byte(id, 1, 3)
   local shard = prefix .. 'id:' .. ((a * 65536 + b * 256 + c) % shards)
-  local known = redis.call('HGET', shard, id)
-  if not known then
-    enter(shard, id, key, want, ARGV[i + 2])
+  if redis.call('HSETNX', shard, id, pack4(next) .. key) == 1 then
+    enter(want, ARGV[i + 2])
   else
+    local known = redis.call('HGET', shard, id)
     local w, x, y, z = string.byte(known, 1, 4)
     local n = ((w * 256 + x) * 256 + y) * 256 + z
     local at, off = place(n)
@@ -131,5 +132,8 @@ for state, by in pairs(delta) do
 end
 if live ~= 0 then
   redis.call('HINCRBY', KEYS[1], 'rows', live)
+end
+if plain == (#ARGV - 3) / 3 then
+  return {first}
 end
 return out
