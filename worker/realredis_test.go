@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -14,6 +15,14 @@ import (
 // realRedis starts a Redis of the test's own and gives its URL.
 func realRedis(t testing.TB) string {
 	t.Helper()
+	url := "redis://127.0.0.1:" + startRedis(t, "--save", "", "--appendonly", "no")
+	awaitRedis(t, url)
+	return url
+}
+
+// startRedis starts a Redis with arguments and gives its port.
+func startRedis(t testing.TB, args ...string) (port string) {
+	t.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -21,8 +30,11 @@ func realRedis(t testing.TB) string {
 		}
 		t.Skip("redis-server is not installed")
 	}
-	port := freePort(t)
-	cmd := exec.Command(bin, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	port = freePort(t)
+	if slices.Contains(args, "--cluster-enabled") {
+		args = append(args, "--cluster-port", freePort(t)) // the default may lie beyond the last port
+	}
+	cmd := exec.Command(bin, append(args, "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir())...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +42,7 @@ func realRedis(t testing.TB) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	url := "redis://127.0.0.1:" + port
-	awaitRedis(t, url)
-	return url
+	return port
 }
 
 func freePort(t testing.TB) string {
