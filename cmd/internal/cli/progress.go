@@ -35,12 +35,12 @@ func (s *streams) newBar(what string, total int64) *bar {
 	b.w.SetOutputWriter(s.Err)
 	b.w.SetUpdateFrequency(200 * time.Millisecond)
 	b.w.SetStyle(progress.StyleBlocks)
-	b.w.Style().Visibility.Time = false
 	b.w.Style().Visibility.ETA = true
 	b.w.Style().Visibility.Speed = true
 	b.w.Style().Options.SpeedPrecision = time.Second
 	b.w.SetTrackerPosition(progress.PositionRight)
-	b.w.SetMessageLength(64)
+	b.w.SetMessageLength(90)
+	b.w.SetTrackerLength(16)
 	b.t = &progress.Tracker{Message: what, Total: total}
 	b.w.AppendTracker(b.t)
 	b.done = make(chan struct{})

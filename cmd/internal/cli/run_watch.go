@@ -70,11 +70,16 @@ func (f *factory) runClosing(ctx context.Context, counts jobs.Counts, out string
 	return exitFor(counts)
 }
 
-// waitingFor says what the rows that were put back wait for, and until when.
+// waitingFor says what the rows that were put back wait for. The time at which
+// they come back at the latest is worth a word only while nothing goes on: a
+// line that moves is pulled long before.
 func waitingFor(st worker.Stats, now time.Time) string {
 	for _, l := range st.Lanes {
-		if l.Waiting != "" {
-			return fmt.Sprintf("%s, next by %s", l.Waiting, clock(l.Until, now))
+		switch {
+		case l.Waiting != "" && st.InFlight == 0:
+			return fmt.Sprintf("%s, until %s at the latest", l.Waiting, clock(l.Until, now))
+		case l.Waiting != "":
+			return l.Waiting
 		}
 	}
 	return "waiting for quota"
