@@ -173,3 +173,46 @@ func TestPausedQueue(t *testing.T) {
 		r.await(run, 5*time.Second)
 	})
 }
+
+// TestUnusableSchema: a run whose schema is JSON but no JSON Schema fails its
+// rows with the reason instead of keeping them for ever.
+func TestUnusableSchema(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		run := r.enqueue(1, spec(func(s *jobs.Spec) { s.Settings.ResponseSchema = json.RawMessage(`{"type":"objekt"}`) }))
+		r.start(r.config())
+		r.await(run, 10*time.Second)
+		if res := r.results(run)["r0"]; res.Error == nil || res.Error.Cause != "invalid_run" || !strings.Contains(res.Error.Message, "response schema") || len(r.sim.Calls()) != 0 {
+			t.Errorf("%s, error %+v, %d calls", res.Status, res.Error, len(r.sim.Calls()))
+		}
+	})
+}
+
+// TestUpdateWhileRunning: after --update no row is made from the old template.
+func TestUpdateWhileRunning(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		run := r.enqueue(3, spec(func(s *jobs.Spec) { s.Name = "n" }))
+		r.start(r.config())
+		r.await(run, time.Minute)
+		changed := spec(func(s *jobs.Spec) { s.Name, s.Template = "n", "id: {{.id}} translate {{.word}}" })
+		r.update = true
+		again := r.enqueue(3, changed)
+		if c := r.await(again, time.Minute); again.ID != run.ID || c[jobs.Done] != 3 {
+			t.Fatalf("run %s (was %s), rows are %s", again.ID, run.ID, tally(c))
+		}
+		tmpl, err := jobs.Compile(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, res := range r.results(run) {
+			prompt, system, err := tmpl.Render(res.Fields)
+			if err != nil || res.Key != tmpl.Key(prompt, system) {
+				t.Errorf("%s was made from another template (err %v)", row, err)
+			}
+		}
+		if calls := len(r.sim.Calls()); calls != 6 {
+			t.Errorf("%d calls, want 3 and 3 again", calls)
+		}
+	})
+}

@@ -87,10 +87,14 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 		return nil
 	}
 	j.row = j.begun.Row
-	if j.run, err = l.w.runs.get(ctx, j.task.Run, j.begun.Digest); errors.Is(err, jobs.ErrNoRun) {
+	var bad *badRunError
+	switch j.run, err = l.w.runs.get(ctx, j.task.Run, j.begun.Digest); {
+	case errors.Is(err, jobs.ErrNoRun):
 		l.drop(ctx, j)
 		return nil
-	} else if err != nil {
+	case errors.As(err, &bad):
+		return l.settle(ctx, j, outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "invalid_run", Message: short(err.Error())}})
+	case err != nil:
 		return l.away("the run's record", err)
 	}
 	return l.settle(ctx, j, l.look(ctx, j))

@@ -38,6 +38,8 @@ type rig struct {
 	gate  *testGate
 	sim   *geminitest.Server
 	log   *logLines
+
+	update bool // enqueue changes runs that exist
 }
 
 func newRig(t testing.TB, faults ...geminitest.Fault) *rig {
@@ -115,7 +117,7 @@ func (r *rig) enqueueFile(path string, s jobs.Spec) jobs.Run {
 		r.Fatal(err)
 	}
 	defer p.Close()
-	report, err := r.store.Enqueue(r.Context(), p, jobs.EnqueueOptions{})
+	report, err := r.store.Enqueue(r.Context(), p, jobs.EnqueueOptions{Update: r.update})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (c *runCache) get(ctx context.Context, id, digest string) (*run, error) {
 	c.forget()
 	r, err := newRun(rec)
 	if err != nil {
-		return nil, err
+		return nil, &badRunError{err}
 	}
 	c.runs[id] = &cachedRun{run: r, used: c.now()}
 	return r, nil
@@ -73,15 +73,22 @@ func (c *runCache) forget() {
 	}
 }
 
+// badRunError says that no row of a run can be done: its record is there, but
+// what it asks for cannot be made.
+type badRunError struct{ err error }
+
+func (e *badRunError) Error() string { return e.err.Error() }
+func (e *badRunError) Unwrap() error { return e.err }
+
 func newRun(rec jobs.Run) (*run, error) {
 	r := &run{Run: rec}
 	var err error
 	if r.template, err = jobs.Compile(rec.Spec); err != nil {
-		return nil, fmt.Errorf("run %s: its template: %w", rec.ID, err)
+		return nil, fmt.Errorf("the run's template: %w", err)
 	}
 	s := rec.Spec.Settings
 	if r.schema, err = compileSchema(s.ResponseSchema); err != nil {
-		return nil, fmt.Errorf("run %s: its response schema: %w", rec.ID, err)
+		return nil, fmt.Errorf("the run's response schema: %w", err)
 	}
 	r.json = r.schema != nil || s.ResponseMIMEType == "application/json"
 	r.config, err = generateConfig(s)
