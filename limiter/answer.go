@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -51,6 +52,18 @@ func (a answer) result(q Request) (*Permit, error) {
 		d.Ticket, d.Position, d.Decision = q.Ticket, a.position, Queued
 	}
 	return nil, d
+}
+
+// allowFallback marks a refusal of a class that the configuration gives another way.
+func allowFallback(c *Config, class string, err error) error {
+	var d *Denied
+	if c == nil || !errors.As(err, &d) {
+		return err
+	}
+	for _, x := range c.Classes {
+		d.FallbackAllowed = d.FallbackAllowed || x.Name == class && x.Fallback != ""
+	}
+	return err
 }
 
 func denied(q Request, reason Reason) *Denied {

@@ -1,10 +1,14 @@
 package limiter
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 func TestConfigurationIsChecked(t *testing.T) {
@@ -482,6 +486,28 @@ func TestUnavailable(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
+		t.Fatalf("took %s", took)
+	}
+}
+
+// A Redis that takes the connection and says nothing is unavailable too.
+func TestSilentRedis(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: l.Addr().String()})
+	defer rdb.Close()
+	scope := testScope()
+	r := NewRedis(rdb, scope, RedisOptions{Timeout: 100 * time.Millisecond})
+	began := time.Now()
+	_, err = r.Acquire(t.Context(), Request{ID: "x", Lane: Lane{Provider: "gemini", Project: scope.Project, Model: "m"}, Class: "bulk"})
+	var d *Denied
+	if !errors.As(err, &d) || d.Reason != ReasonUnavailable || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%v", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
 		t.Fatalf("took %s", took)
 	}
 }

@@ -139,7 +139,8 @@ func (m *Model) Acquire(_ context.Context, q Request) (*Permit, error) {
 	}
 	a := m.decide(n, q, t)
 	a.now = t
-	return a.result(q)
+	p, err := a.result(q)
+	return p, allowFallback(&m.config, q.Class, err)
 }
 
 // Settle is Redis.Settle on the Model's clock.

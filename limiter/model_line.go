@@ -235,16 +235,21 @@ func (m *Model) drop(n *modelLane, ticket string, tk *modelTicket, t int64) {
 	}
 }
 
-// due gives the leases that ended, in the order in which they did.
-func (n *modelLane) due(t int64, most int) []string {
+// due gives the leases of a kind ('p' permits, 't' releases) that ended, the
+// oldest first.
+func (n *modelLane) due(kind byte, t int64, most int) []string {
 	var due []string
 	for m, ends := range n.leases {
-		if ends <= t {
+		if m[0] == kind && ends <= t {
 			due = append(due, m)
 		}
 	}
 	slices.SortFunc(due, func(a, b string) int {
-		return cmp.Or(cmp.Compare(n.leases[a], n.leases[b]), cmp.Compare(a, b))
+		byName := cmp.Compare(a, b)
+		if kind == 't' {
+			byName = -byName // releases are kept under negated scores
+		}
+		return cmp.Or(cmp.Compare(n.leases[a], n.leases[b]), byName)
 	})
 	return due[:min(len(due), most)]
 }

@@ -90,10 +90,7 @@ func (n *modelLane) release(c *modelClass, leaves []*modelLeaf, slots int, t int
 
 // lapsedReleases puts releases that nobody came for back to the front.
 func (m *Model) lapsedReleases(n *modelLane, t int64) {
-	for _, x := range n.due(t, 1000) {
-		if x[0] != 't' {
-			continue
-		}
+	for _, x := range n.due('t', t, 1000) {
 		ticket := x[1:]
 		tk := n.tickets[ticket]
 		if tk == nil || !tk.released {

@@ -177,12 +177,12 @@ func (n *modelLane) roll(t int64) {
 // lapse ends leases: a dead holder's permit gives back what it held, while its
 // usage stays charged.
 func (n *modelLane) lapse(t int64) {
-	for _, m := range n.due(t, 500) {
+	for _, m := range n.due('p', t, 500) {
 		id := m[1:]
-		if m[0] != 'p' || n.permits[id] == nil {
+		p := n.permits[id]
+		if p == nil {
 			continue
 		}
-		p := n.permits[id]
 		if p.lapsed {
 			delete(n.permits, id)
 			delete(n.leases, m)

@@ -14,6 +14,13 @@ func (r *Redis) Acquire(ctx context.Context, q Request) (*Permit, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
+	p, err := r.acquire(ctx, q)
+	return p, allowFallback(r.config.Load(), q.Class, err)
+}
+
+func (r *Redis) acquire(ctx context.Context, q Request) (*Permit, error) {
+	ctx, cancel := r.timed(ctx) // the client's own timeouts may be longer
+	defer cancel()
 	a, err := r.lane(q.Lane).acquire.do(ctx, q, func(a answer) { r.giveBack(q, a) })
 	switch {
 	case errors.Is(err, ErrUnknownLane):

@@ -114,18 +114,22 @@ func (r *Redis) keep(c Config) {
 	r.config.Store(&c)
 }
 
-// restore writes the configuration again after Redis lost it, and tells whether
-// the lane is known by that.
+// restore writes the configuration again after Redis lost it, or a part of it, and
+// tells whether the lane is known by that.
 func (r *Redis) restore(ctx context.Context, l Lane) bool {
-	c := r.config.Load()
-	if c == nil || !slices.ContainsFunc(c.Lanes, func(n LaneConfig) bool { return n.Lane.String() == l.String() }) {
+	known := r.config.Load()
+	c, err := r.load(ctx)
+	if err != nil {
 		return false
 	}
-	if n, err := r.rdb.HExists(ctx, r.keys.scope[0], fieldGeneration).Result(); err != nil || n {
-		return false // Redis has its data: the lane was taken away
+	if c.Scope == (Scope{}) && known != nil {
+		c = *known // nothing is stored: Redis came back empty
 	}
-	r.log.Error("Redis lost the limiter's state: limits are written again, use starts from nothing", "scope", r.scope.String())
-	return r.Configure(ctx, *c) == nil
+	if !slices.ContainsFunc(c.Lanes, func(n LaneConfig) bool { return n.Lane.String() == l.String() }) {
+		return false
+	}
+	r.log.Error("Redis lost limits that were stored: they are written again, use starts from nothing", "lane", l.String())
+	return r.Configure(ctx, c) == nil
 }
 
 // Lanes gives the lanes that are configured, with their limits and shares.

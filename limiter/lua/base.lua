@@ -304,10 +304,10 @@ function M.slots()
   -- lapse ends leases: a dead holder's permit gives back what it held, while its
   -- usage stays charged. Releases of tickets lapse in pull.lua.
   function M.lapse(N, t)
-    local due = call('ZRANGEBYSCORE', KEYS[4], '-inf', format('%d', t), 'LIMIT', 0, 500)
+    local due = call('ZRANGEBYSCORE', KEYS[4], 0, format('%d', t), 'LIMIT', 0, 500)
     for _, m in ipairs(due) do
       local id = string.sub(m, 2)
-      local v = string.sub(m, 1, 1) == 'p' and call('HGET', KEYS[3], id)
+      local v = call('HGET', KEYS[3], id)
       if v then
         local name, p = M.parse(v)
         if p[4] == 1 then
@@ -344,7 +344,10 @@ function M.slots()
       c.dirty = true
     end
     local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
-    for i = 1, #held, 2 do call('ZADD', KEYS[4], format('%d', held[i + 1] + back), held[i]) end
+    for i = 1, #held, 2 do
+      local at = tonumber(held[i + 1])
+      call('ZADD', KEYS[4], format('%d', at < 0 and at - back or at + back), held[i])
+    end
     s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
     s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
     s[REBASED] = t

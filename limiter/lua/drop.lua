@@ -37,13 +37,11 @@ end
 
 function M.drop_released(N, ids, t)
   local n = 0
-  for _, m in ipairs(call('ZRANGE', KEYS[4], 0, -1)) do
-    if string.sub(m, 1, 1) == 't' then
-      local tk = M.read_ticket(string.sub(m, 2))
-      if tk and tk.released and ids[tk.id] then
-        M.drop(N, string.sub(m, 2), tk, t)
-        n = n + 1
-      end
+  for _, m in ipairs(call('ZRANGEBYSCORE', KEYS[4], '-inf', '(0')) do
+    local tk = M.read_ticket(string.sub(m, 2))
+    if tk and tk.released and ids[tk.id] then
+      M.drop(N, string.sub(m, 2), tk, t)
+      n = n + 1
     end
   end
   return n

@@ -8,7 +8,8 @@
 --   waiting at the front, 8 x booked, last release
 -- Tickets hash: TICKET is (released, leaf id, seq, amounts; seq -1 at the front);
 --   "\nID:CHUNK" holds 32 tickets in order, "\nID:f" those that came back to the front
--- Leases: "t"TICKET is a release, scored with the moment at which it lapses.
+-- Leases: "t"TICKET is a release, scored with the moment at which it lapses,
+--   negated: so neither hides the others from who looks for what ended.
 local WAITING, RELEASED, V, PACE, WEIGHTS, RATE, BOOKED, OUT = 1, 2, 3, 4, 5, 6, 6, 14
 local ID, WEIGHT, REV, COUNT, FINISH, FIRST, NEXT, FRONT, LBOOKED, LAST = 1, 2, 3, 4, 5, 6, 7, 8, 8, 17
 local CHUNK, RELEASE, AWAY, FAR = 32, 10000, 5000, 21600000

@@ -81,7 +81,7 @@ function M.release(N, c, entries, slots, t, out)
       M.add(l, OUT, tk.a, 1)
       M.advance(N, c, tk.a, 1, t)
       call('HSET', KEYS[5], name, M.pack_ticket(1, tk.id, tk.seq, tk.a))
-      call('ZADD', KEYS[4], format('%d', t + RELEASE), 't' .. name)
+      call('ZADD', KEYS[4], format('%d', -t - RELEASE), 't' .. name)
       e.advance()
       slots = slots - 1
       out[#out + 1] = name
@@ -104,19 +104,17 @@ end
 
 -- lapsed puts releases that nobody came for back to the front of their lines.
 function M.lapsed(N, t)
-  for _, m in ipairs(call('ZRANGEBYSCORE', KEYS[4], '-inf', format('%d', t), 'LIMIT', 0, 1000)) do
-    if string.sub(m, 1, 1) == 't' then
-      local ticket = string.sub(m, 2)
-      local tk = M.read_ticket(ticket)
-      local c, name
-      if tk then c, name = M.named(N, tk.id) end
-      if c and tk.released then
-        local f = M.leaf(c, name, 0)
-        M.forward(N, c, f, ticket, tk.a, t)
-        M.put_leaf(c, name, f)
-      else
-        call('ZREM', KEYS[4], m)
-      end
+  for _, m in ipairs(call('ZREVRANGEBYSCORE', KEYS[4], '(0', format('%d', -t), 'LIMIT', 0, 1000)) do
+    local ticket = string.sub(m, 2)
+    local tk = M.read_ticket(ticket)
+    local c, name
+    if tk then c, name = M.named(N, tk.id) end
+    if c and tk.released then
+      local f = M.leaf(c, name, 0)
+      M.forward(N, c, f, ticket, tk.a, t)
+      M.put_leaf(c, name, f)
+    else
+      call('ZREM', KEYS[4], m)
     end
   end
 end

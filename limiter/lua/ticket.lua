@@ -16,7 +16,7 @@ if not c or not c.l then return {N.rebased, t} end
 local f = M.leaf(c, name, 0)
 local out = {N.rebased, t, c.name, name, tk.released and 1 or 0, 0, f[COUNT], 0, 0, -1, -1}
 if tk.released then
-  out[9] = tonumber(call('ZSCORE', KEYS[4], 't' .. ARGV[3]) or '0')
+  out[9] = -tonumber(call('ZSCORE', KEYS[4], 't' .. ARGV[3]) or '0')
 else
   out[6] = M.position(f, tk.seq)
   out[8] = M.eta(N, c, f, out[6])
