@@ -53,9 +53,9 @@ func (s *Store) closeRows(ctx context.Context, m meta, how string, indexes []int
 		}
 		var idle []Task
 		for i, n := range batch {
-			switch state := State(integer(out[2*i])); {
-			case state == None:
-			case state == Running:
+			switch state := State(integer(out[2*i])); state {
+			case None:
+			case Running:
 				running++
 				closed++
 			default:

@@ -139,11 +139,11 @@ func csvProblem(err error) *Problem {
 		return nil
 	}
 	out := &Problem{Line: pe.Line, Column: pe.Column, What: pe.Err.Error()}
-	switch pe.Err {
-	case csv.ErrBareQuote:
+	switch {
+	case errors.Is(err, csv.ErrBareQuote):
 		out.What = "a quote in a cell that does not begin with one"
 		out.Remedy = `put the whole cell in quotes and double those inside: "the ""best"" one"`
-	case csv.ErrQuote:
+	case errors.Is(err, csv.ErrQuote):
 		out.What = "a quoted cell is not closed, or something follows its closing quote"
 		out.Remedy = `double the quotes inside a quoted cell ("""Best"" of 2026"); nothing, not even a space, may follow the closing quote`
 		if pe.StartLine < pe.Line {

@@ -15,7 +15,7 @@ import (
 // bytes, whatever the name.
 func inflate(br *bufio.Reader, limit int64) (io.Reader, error) {
 	head, err := br.Peek(4)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	var r io.Reader = br
@@ -61,7 +61,7 @@ func (f *inflater) Read(p []byte) (int, error) {
 
 func damaged(kind string, err error) error {
 	what := fmt.Sprintf("the %s data is damaged: %v", kind, err)
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		what = fmt.Sprintf("the %s data is cut short: its end is missing", kind)
 	}
 	return &Problem{What: what, Remedy: "fetch or make the file again; nothing of it was used"}

@@ -46,9 +46,9 @@ func (j *jsonlReader) next() (rec record, p *Problem, err error) {
 func (j *jsonlReader) readLine() ([]byte, error) {
 	j.line++
 	text, err := j.r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
+	if errors.Is(err, bufio.ErrBufferFull) {
 		j.long = append(j.long[:0], text...)
-		for err == bufio.ErrBufferFull {
+		for errors.Is(err, bufio.ErrBufferFull) {
 			text, err = j.r.ReadSlice('\n')
 			j.long = append(j.long, text...)
 			if len(j.long) > j.max {

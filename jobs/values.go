@@ -9,20 +9,22 @@ import (
 	"strings"
 )
 
-// What a template sees of a row. A string is a string, a boolean a bool; the
-// rest keep the input's own text.
-type (
-	// Number prints as it stands in the file, at any size; printf and the
-	// comparisons take it for the number it is.
-	Number string
-	// zero is the number 0: false in an if.
-	zero int
-	// Null prints as nothing and is false in an if.
-	Null string
-	// List and Object print as JSON.
-	List   []any
-	Object map[string]any
-)
+// Number is a number as a template sees it. It prints as it stands in the file,
+// at any size; printf and the comparisons take it for the number it is. A string
+// of the row is a string there, a boolean a bool.
+type Number string
+
+// zero is the number 0: false in an if.
+type zero int
+
+// Null prints as nothing and is false in an if.
+type Null string
+
+// List prints as JSON.
+type List []any
+
+// Object prints as JSON, its keys sorted.
+type Object map[string]any
 
 // Format lets every verb of printf work on a number.
 func (n Number) Format(f fmt.State, verb rune) {

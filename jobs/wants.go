@@ -15,7 +15,7 @@ type wants struct {
 func (w *wants) add(t *template.Template) {
 	for _, one := range t.Templates() {
 		if one.Tree != nil {
-			w.node(one.Tree.Root)
+			w.node(one.Root)
 		}
 	}
 }
