@@ -142,7 +142,7 @@ func (p *pass) startCSV(r io.Reader, format string) error {
 func (p *pass) step() (stop bool, err error) {
 	rec, bad, err := p.rows.next()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return true, nil
 	case err != nil:
 		return p.readError(err)
