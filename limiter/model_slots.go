@@ -2,7 +2,7 @@ package limiter
 
 import "math"
 
-// lua/base.lua, the slots.
+// lua/slots.lua.
 
 const (
 	span   = 122 // slots until a slot has left its window

@@ -14,6 +14,8 @@ import (
 var (
 	//go:embed lua/base.lua
 	luaBase string
+	//go:embed lua/slots.lua
+	luaSlots string
 	//go:embed lua/room.lua
 	luaRoom string
 	//go:embed lua/line.lua
@@ -43,15 +45,15 @@ var (
 )
 
 var (
-	acquireScript   = script(luaBase, luaRoom, luaLine, luaAcquire)
-	settleScript    = script(luaBase, luaSettle)
-	pullScript      = script(luaBase, luaRoom, luaLine, luaPull)
-	dropScript      = script(luaBase, luaRoom, luaLine, luaDrop)
-	ticketScript    = script(luaBase, luaRoom, luaLine, luaTicket)
-	stateScript     = script(luaBase, luaState)
-	configureScript = script(luaBase, luaConfigure)
-	coolScript      = script(luaBase, luaCool)
-	restoreScript   = script(luaBase, luaRestore)
+	acquireScript   = script(luaBase, luaSlots, luaRoom, luaLine, luaAcquire)
+	settleScript    = script(luaBase, luaSlots, luaSettle)
+	pullScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaPull)
+	dropScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaDrop)
+	ticketScript    = script(luaBase, luaSlots, luaRoom, luaLine, luaTicket)
+	stateScript     = script(luaBase, luaSlots, luaState)
+	configureScript = script(luaBase, luaSlots, luaConfigure)
+	coolScript      = script(luaBase, luaSlots, luaCool)
+	restoreScript   = script(luaBase, luaSlots, luaRestore)
 	scopeScript     = script(luaScope)
 	pauseScript     = script(luaPause)
 )

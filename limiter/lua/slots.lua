@@ -1,0 +1,255 @@
+-- slots.lua: slots, peaks, days and leases: what a lane script needs when a slot
+-- or a lease ends. Needs base.lua, which calls it.
+
+-- ends makes what settling, lapsing and moving slots need.
+function M.ends()
+  if M.give then return end
+
+  function M.zeros(n)
+    local t = {}
+    for i = 1, n do t[i] = 0 end
+    return t
+  end
+
+  function M.subtract(N, d, i, amount)
+    local j = M.at(N, d) + i
+    N.s[j] = math.max(0, N.s[j] - amount)
+  end
+
+  -- slot names the field of a slot of class index i.
+  function M.slot(win, m, i) return format(win == TEN and 'T%d.%d' or '%d.%d', m % RING, i) end
+
+  -- width is a slot of a sliding window in ms; nil for other windows.
+  function M.width(win) return win == MINUTE and 500 or win == TEN and 5000 or nil end
+
+  function M.parse(v)
+    local name, rest = string.match(v, '^(.-)|(.*)$')
+    return name, decode(rest)
+  end
+
+  -- owner gives the class that a permit is charged to: the lowest, if its own was removed.
+  function M.owner(N, name)
+    local c = M.class(N, name)
+    if c then return c end
+    local names = decode(call('HGET', KEYS[2], 'names'))
+    return M.class(N, names[N.nC])
+  end
+
+  -- give takes an ended permit out of what is held and out of the margin.
+  function M.give(N, c, p)
+    for d = 1, N.nD do
+      local o = 2 + (d - 1) * 5
+      local amount = p[5 + N.cfg[o + 1]]
+      if N.cfg[o + 2] == HELD then
+        M.subtract(N, d, c.i, amount)
+      else
+        M.subtract(N, d, 0, M.square(N, d, amount))
+      end
+    end
+  end
+end
+
+-- slots makes what is needed once in a slot.
+function M.slots()
+  if M.roll then return end
+  M.ends()
+
+  -- leave takes slots from..to of class index i out of the sums that take names.
+  function M.leave(win, from, to, i, take)
+    if from > to then return end
+    local f = {}
+    for m = from, to do f[#f + 1] = M.slot(win, m, i) end
+    for _, v in ipairs(call('HMGET', KEYS[2], unpack(f))) do
+      if v then take(decode(v)) end
+    end
+    return f
+  end
+
+  -- turn moves one class's sums of a sliding window from slot prev to slot n.
+  function M.turn(N, win, prev, n, i, k)
+    local s, nD, cfg = N.s, N.nD, N.cfg
+    local open, any, used, mine = {}, false, false, {}
+    for d = 1, nD do
+      mine[d] = cfg[2 + (d - 1) * 5 + 2] == win
+      open[d] = 0
+      if mine[d] then
+        open[d] = k[d]
+        any = any or k[d] > 0
+        used = used or s[M.at(N, d) + i] > 0
+      end
+    end
+    if any then call('HSET', KEYS[2], M.slot(win, prev, i), M.pack(open)) end
+    if used then
+      local gone = M.leave(win, prev - SPAN + 1, math.min(prev, n - SPAN), i, function(v)
+        for d = 1, nD do
+          if mine[d] then M.subtract(N, d, i, v[d]) end
+        end
+      end)
+      if gone then call('HDEL', KEYS[2], unpack(gone)) end
+    end
+    for d = 1, nD do
+      if mine[d] then k[d] = 0 end
+    end
+  end
+
+  -- decay halves a peak every 240 slots (two minutes).
+  function M.decay(p, slots)
+    while slots >= 240 and p > 0 do p, slots = floor(p / 2), slots - 240 end
+    while slots >= 16 and p > 0 do p, slots = floor(p * 3911 / 4096), slots - 16 end
+    while slots >= 1 and p > 0 do p, slots = floor(p * 4084 / 4096), slots - 1 end
+    return p
+  end
+
+  -- protect is what classes below must leave to a class: its forecast, between floor and guarantee.
+  function M.protect(unit, win, peak, low, high)
+    if win == DAY or win == MONTH or high <= low then return low end
+    local p = peak / 16
+    local f = 1.5 * p
+    if unit == 0 then f = f + 2 * sqrt(p) end
+    return math.max(low, math.min(high, floor(f)))
+  end
+
+  -- reserves writes what each class must leave to the others, by the peaks of now.
+  function M.reserves(N, names, lim, pk, put)
+    local nC, nD, cfg = N.nC, N.nD, N.cfg
+    local r, prot = {}, {}
+    for i = 1, nC do r[i] = {i} end
+    for d = 1, nD do
+      local o = 2 + (d - 1) * 5
+      for j = 1, nC do
+        local x = (d - 1) * nC + j
+        prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], lim[3 * x - 2], lim[3 * x - 1])
+      end
+    end
+    for i = 1, nC do
+      for d = 1, nD do
+        local largest = cfg[2 + (d - 1) * 5 + 4]
+        for j = 1, nC do
+          local x = (d - 1) * nC + j
+          local v = lim[3 * x]
+          if j < i then
+            v = prot[x]
+            largest = largest - lim[3 * x - 2]
+          elseif j > i then
+            largest = largest - v
+          end
+          r[i][1 + x] = v
+        end
+        r[i][1 + nD * nC + d] = largest
+      end
+      put[#put + 1] = 'r:' .. names[i]
+      put[#put + 1] = M.pack(r[i])
+    end
+  end
+
+  function M.period(b, from, t)
+    local x = from
+    while x < from + 2 and t >= b[x + 1] do x = x + 1 end
+    return b[x], b[x + 1]
+  end
+
+  -- calendar starts a new day or month when one has turned.
+  function M.calendar(N, t)
+    local s = N.s
+    if t < s[DAYE] and t < s[MONE] and t >= s[DAYS] and t >= s[MONS] then return end
+    local b = decode(ARGV[2])
+    local day, month = s[DAYS], s[MONS]
+    s[DAYS], s[DAYE] = M.period(b, 1, t)
+    s[MONS], s[MONE] = M.period(b, 5, t)
+    for d = 1, N.nD do
+      local win = N.cfg[2 + (d - 1) * 5 + 2]
+      if (win == DAY and s[DAYS] > day) or (win == MONTH and s[MONS] > month) then
+        for i = 1, N.nC do s[M.at(N, d) + i] = 0 end
+      end
+    end
+  end
+
+  -- lapse ends leases: a dead holder's permit gives back what it held, while its
+  -- usage stays charged. Releases of tickets lapse in pull.lua.
+  function M.lapse(N, t)
+    local due = call('ZRANGEBYSCORE', KEYS[4], 0, format('%d', t), 'LIMIT', 0, 500)
+    for _, m in ipairs(due) do
+      local id = string.sub(m, 2)
+      local v = call('HGET', KEYS[3], id)
+      if v then
+        local name, p = M.parse(v)
+        if p[4] == 1 then
+          call('HDEL', KEYS[3], id)
+          call('ZREM', KEYS[4], m)
+        else
+          M.give(N, M.owner(N, name), p)
+          p[4] = 1
+          call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
+          call('ZADD', KEYS[4], format('%d', t + KEPT), m)
+        end
+      end
+    end
+  end
+
+  -- rebase follows a clock that was set back: everything in the sliding windows
+  -- counts as used now, and leases keep the time they had left.
+  function M.rebase(N, t)
+    local s, names = N.s, decode(call('HGET', KEYS[2], 'names'))
+    local back, gone = t - s[TS], {}
+    for win = MINUTE, TEN do
+      for m = 0, RING - 1 do
+        for i = 1, N.nC do gone[#gone + 1] = M.slot(win, m, i) end
+      end
+    end
+    for i = 1, #gone, 900 do call('HDEL', KEYS[2], unpack(gone, i, math.min(#gone, i + 899))) end
+    for i, name in ipairs(names) do
+      local c = M.class(N, name)
+      for d = 1, N.nD do
+        local win = N.cfg[2 + (d - 1) * 5 + 2]
+        if win == MINUTE or win == TEN then c.k[d] = s[M.at(N, d) + i] end
+        c.k[N.nD + d] = 0
+      end
+      c.dirty = true
+    end
+    local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
+    for i = 1, #held, 2 do
+      local at = tonumber(held[i + 1])
+      call('ZADD', KEYS[4], format('%d', at < 0 and at - back or at + back), held[i])
+    end
+    s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
+    s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
+    s[REBASED] = t
+    N.rebased = 1
+  end
+
+  -- roll brings the sums to the slot of t: what is older than the window leaves.
+  function M.roll(N, t)
+    local s, nC, nD = N.s, N.nC, N.nD
+    local n, prev, n10, prev10 = floor(t / 500), s[CUR], floor(t / 5000), s[CUR10]
+    local v = call('HMGET', KEYS[2], 'names', 'cfg2', 'pk')
+    local names, lim, pk = decode(v[1]), decode(v[2]), decode(v[3])
+    for d = 1, nD do
+      for i = 1, nC do
+        local x = (d - 1) * nC + i
+        pk[x] = M.decay(math.max(pk[x], s[M.at(N, d) + i] * 16), n - prev)
+      end
+    end
+    local put = {}
+    for i, name in ipairs(names) do
+      local c = M.class(N, name)
+      M.turn(N, MINUTE, prev, n, i, c.k)
+      if n10 > prev10 then M.turn(N, TEN, prev10, n10, i, c.k) end
+      put[#put + 1] = 'k:' .. name
+      put[#put + 1] = M.pack(c.k)
+      c.dirty = false
+    end
+    s[CUR], s[CUR10] = n, n10
+    M.calendar(N, t)
+    M.reserves(N, names, lim, pk, put)
+    put[#put + 1] = 'pk'
+    put[#put + 1] = M.pack(pk)
+    call('HSET', KEYS[2], unpack(put))
+    local kept = N.cls
+    N.cls = {}
+    for name, c in pairs(kept) do
+      local x = M.class(N, name, {put[2 * nC + 2 * c.i], M.pack(c.k), false})
+      x.l = c.l
+    end
+    M.lapse(N, t)
+  end
+end
