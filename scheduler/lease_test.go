@@ -15,7 +15,7 @@ import (
 )
 
 // embedded is a Redis in virtual time whose keys expire.
-func embedded(t *testing.T, ctx context.Context, hooks ...redis.Hook) (connect func() redis.UniversalClient) {
+func embedded(ctx context.Context, t *testing.T) (connect func() redis.UniversalClient) {
 	m := miniredis.NewMiniRedis()
 	t.Cleanup(m.Close)
 	go func() {
@@ -26,9 +26,6 @@ func embedded(t *testing.T, ctx context.Context, hooks ...redis.Hook) (connect f
 	}()
 	return func() redis.UniversalClient {
 		c := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() }, DisableIdentity: true, ConnMaxIdleTime: -1})
-		for _, h := range hooks {
-			c.AddHook(h)
-		}
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
@@ -91,28 +88,28 @@ func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestStandbyTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		connect := embedded(t, ctx)
+		connect := embedded(ctx, t)
 		s := &terms{t: t}
 		cutA := &outage{}
 		a := connect()
 		a.AddHook(cutA)
 		var all sync.WaitGroup
 		all.Go(func() { Lease{Redis: a, Name: "x", Owner: "a"}.Lead(ctx, s.lead("a")) })
-		time.Sleep(time.Second)
+		pass(time.Second)
 		leaveB, stopB := context.WithCancel(ctx)
 		all.Go(func() { Lease{Redis: connect(), Name: "x", Owner: "b"}.Lead(leaveB, s.lead("b")) })
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 
 		cut := time.Now()
 		cutA.cut(true)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		if s.leading != "b" {
 			t.Fatalf("%q leads ten seconds after the leader was cut off, want b", s.leading)
 		}
 		t.Logf("b took over after %v", s.since.Sub(cut))
 		cutA.cut(false)
 		stopB()
-		time.Sleep(2 * time.Second) // b's lease is released, so a need not wait for its end
+		pass(2 * time.Second) // b's lease is released, so a need not wait for its end
 		cancel()
 		all.Wait()
 		if want := []string{"a", "b", "a"}; !slices.Equal(s.order, want) {

@@ -42,3 +42,6 @@ func realRedis(t *testing.T) redis.UniversalClient {
 	}
 	return rdb
 }
+
+// pass lets virtual time go by.
+func pass(d time.Duration) { <-time.After(d) }

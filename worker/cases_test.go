@@ -64,7 +64,7 @@ func TestRevokedKey(t *testing.T) {
 		cfg := r.config()
 		cfg.Gate, cfg.Client = gate, r.clientOver(gate)
 		r.start(cfg)
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		c, err := r.store.Counts(t.Context(), run.ID)
 		if err != nil || c.Bad() != 0 || c[jobs.RetryWait] != 0 || c.Open() < 150 {
 			t.Errorf("rows are %s (err %v), want all of the rest to wait", tally(c), err)
@@ -125,7 +125,7 @@ func TestCancelButton(t *testing.T) {
 		if c := r.await(run, time.Minute); c[jobs.Done] != 1 {
 			t.Errorf("rows are %s: %+v", tally(c), r.results(run)["r0"].Error)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if calls, q := len(r.sim.Calls()), r.queue(jobs.Normal); calls != 1 || q.Size != 0 {
 			t.Errorf("%d calls, %d tasks left; want 1 and none", calls, q.Size)
 		}
@@ -163,7 +163,7 @@ func TestPausedQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.start(r.config())
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if calls := len(r.sim.Calls()); calls != 0 {
 			t.Errorf("%d calls from a paused queue", calls)
 		}

@@ -26,7 +26,7 @@ func TestDrain(t *testing.T) {
 		r.slow(40 * time.Second)
 		run := r.enqueue(12, spec())
 		_, stop := r.start(r.config())
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		began := time.Now()
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)
@@ -57,14 +57,14 @@ func TestAbort(t *testing.T) {
 		run, other := r.enqueue(2, spec()), r.enqueue(1, spec(func(s *jobs.Spec) { s.Name = "other" }))
 		r.start(r.config())
 		r.until(run, 10*time.Second, "both rows run", func(c jobs.Counts) bool { return c[jobs.Running] == 2 })
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		if _, err := r.store.Cancel(t.Context(), run.ID); err != nil {
 			t.Fatal(err)
 		}
 		if err := Abort(t.Context(), r.rdb, run.ID, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		left := 0
 		for _, c := range r.sim.Calls() {
 			if c.Status == 499 {
@@ -85,7 +85,7 @@ func TestAbort(t *testing.T) {
 		if c := r.await(other, 2*time.Minute); c[jobs.Done] != 1 {
 			t.Errorf("the other run's rows are %s", tally(c))
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if calls := len(r.sim.Calls()); calls != 3 {
 			t.Errorf("%d calls, want 3: an aborted row came again", calls)
 		}
@@ -104,7 +104,7 @@ func TestCancelKeepsPaidAnswers(t *testing.T) {
 		if _, err := r.store.Cancel(t.Context(), run.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		c, _ := r.store.Counts(t.Context(), run.ID)
 		if c[jobs.Done] != 4 || c[jobs.Cancelled] != 16 || len(r.sim.Calls()) != 4 {
 			t.Errorf("rows are %s after %d calls, want 4 done, 16 cancelled, 4 calls", tally(c), len(r.sim.Calls()))
@@ -154,7 +154,7 @@ func TestPoison(t *testing.T) {
 			t.Fatal(err)
 		}
 		for deaths < 3 {
-			time.Sleep(time.Second)
+			pass(time.Second)
 		}
 		srv.Shutdown()
 		r.start(r.config())

@@ -25,7 +25,7 @@ const (
 )
 
 // WorkerInfo is what a worker process tells the others about itself.
-type WorkerInfo struct {
+type WorkerInfo struct { //nolint:revive // Info alone would not say whose
 	ID       string     `json:"id"`
 	Host     string     `json:"host"`
 	PID      int        `json:"pid"`

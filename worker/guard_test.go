@@ -54,9 +54,9 @@ func TestErrorRepliesDoNotSpin(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer srv.Shutdown()
-		time.Sleep(time.Second)
+		pass(time.Second)
 		r.down = true
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if r.asked > 200 {
 			t.Errorf("%d commands in a minute of error replies", r.asked)
 		}

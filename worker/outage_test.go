@@ -77,12 +77,12 @@ func TestCallEndsInOutage(t *testing.T) {
 		run := r.enqueue(4, spec())
 		r.start(r.over(c))
 		r.until(run, 10*time.Second, "calls are out", func(jobs.Counts) bool { return len(r.sim.Calls()) == 4 })
-		time.Sleep(time.Second)
+		pass(time.Second)
 		l.set(true)
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 		l.set(false)
 		r.await(run, 10*time.Second)
-		time.Sleep(3 * time.Minute) // longer than asynq takes to see a lost lease
+		pass(3 * time.Minute) // longer than asynq takes to see a lost lease
 		if calls := len(r.sim.Calls()); calls != 4 {
 			t.Errorf("%d calls for 4 rows", calls)
 		}
@@ -107,9 +107,9 @@ func TestLongOutage(t *testing.T) {
 		}
 		w, _ := r.start(cfg)
 		r.until(run, 10*time.Second, "calls are out", func(jobs.Counts) bool { return len(r.sim.Calls()) == 3 })
-		time.Sleep(time.Second)
+		pass(time.Second)
 		l.set(true)
-		time.Sleep(4 * time.Minute)
+		pass(4 * time.Minute)
 		if n := w.Stats().Spooled; n != 3 {
 			t.Errorf("%d results are in the spool, want 3", n)
 		}
@@ -117,7 +117,7 @@ func TestLongOutage(t *testing.T) {
 		if c := r.await(run, 30*time.Second); c[jobs.Done] != 3 {
 			t.Errorf("rows are %s", tally(c))
 		}
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		if calls := len(r.sim.Calls()); calls != 3 {
 			t.Errorf("%d calls for 3 rows", calls)
 		}
@@ -163,7 +163,7 @@ func (f *frozen) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		dead := f.dead
 		f.mu.Unlock()
 		if dead {
-			time.Sleep(time.Second) // or asynq would spin
+			pass(time.Second) // or asynq would spin
 			err := errors.New("this process is dead")
 			cmd.SetErr(err)
 			return err
@@ -217,12 +217,12 @@ func TestStoppedWorkerComesBack(t *testing.T) {
 		stop.freeze()
 		r.start(r.config())
 		r.until(run, 150*time.Second, "another worker calls", func(jobs.Counts) bool { return len(r.sim.Calls()) == 4 })
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		stop.end(false)
 		if c := r.await(run, 30*time.Second); c[jobs.Done] != 2 {
 			t.Errorf("rows are %s", tally(c))
 		}
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		if n := len(r.results(run)); n != 2 {
 			t.Errorf("%d results", n)
 		}

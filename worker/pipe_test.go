@@ -25,13 +25,5 @@ func pipeClient(t testing.TB, m *miniredis.Miniredis) redis.UniversalClient {
 	return c
 }
 
-// expiring lets an embedded Redis's keys expire, which they do not by themselves.
-func expiring(ctx context.Context, m *miniredis.Miniredis) {
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-			m.FastForward(time.Second)
-		}
-	}
-}
+// pass lets time go by: virtual time in most tests, real time in benchmarks.
+func pass(d time.Duration) { <-time.After(d) }

@@ -33,7 +33,7 @@ func TestPulledRowsComeAtOnce(t *testing.T) {
 		if _, ok := r.results(run)["r17"]; !ok {
 			t.Error("another row was done")
 		}
-		time.Sleep(lateFor + time.Second)
+		pass(lateFor + time.Second)
 		r.gate.set(func(g *testGate) {
 			if !slices.Equal(g.dropped, []string{"gone"}) {
 				t.Errorf("places given back: %v, want that of the vanished task", g.dropped)
@@ -52,7 +52,7 @@ func TestPullSeesTheFleetsSlots(t *testing.T) {
 		cfg := r.config()
 		cfg.Concurrency = 7
 		_, stop := r.start(cfg)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		last := func() (n int) {
 			r.gate.set(func(g *testGate) { n = g.slots[len(g.slots)-1] })
 			return n
@@ -68,7 +68,7 @@ func TestPullSeesTheFleetsSlots(t *testing.T) {
 			t.Errorf("%d workers with %d slots serve the lane, want 2 with 11", workers, slots)
 		}
 		_ = stop()
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		if got := last(); got != 4 {
 			t.Errorf("after one worker left a pull may release %d, want 4", got)
 		}
@@ -82,11 +82,11 @@ func TestDeadWorkersLeaveTheFleet(t *testing.T) {
 		if _, err := fleetCall(t.Context(), r.rdb, "dead", `{"id":"dead","lanes":[{"lane":"x","slots":3}]}`); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(beatFor - time.Second)
+		pass(beatFor - time.Second)
 		if fleet, err := Fleet(t.Context(), r.rdb); err != nil || len(fleet) != 1 || fleet[0].Seen.IsZero() {
 			t.Errorf("fleet %+v, err %v", fleet, err)
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if fleet, err := Fleet(t.Context(), r.rdb); err != nil || len(fleet) != 0 {
 			t.Errorf("fleet %+v, err %v, want nobody", fleet, err)
 		}
@@ -101,7 +101,7 @@ func TestBusyWorkerQueuesAtTheLimiter(t *testing.T) {
 		r.slow(10 * time.Second)
 		run := r.enqueue(12, spec())
 		r.start(r.config())
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		if _, refused := r.gate.count(); refused != 0 {
 			t.Errorf("%d rows asked for a ticket although quota is plenty", refused)
 		}
@@ -110,7 +110,7 @@ func TestBusyWorkerQueuesAtTheLimiter(t *testing.T) {
 				return &limiter.Denied{Reason: limiter.ReasonQuota, RetryAfterMS: 60_000}
 			}
 		})
-		time.Sleep(7 * time.Second) // the first four calls end, the next four rows are refused
+		pass(7 * time.Second) // the first four calls end, the next four rows are refused
 		r.gate.set(func(g *testGate) { g.deny = nil })
 		c := r.until(run, 10*time.Second, "nobody waits for a slot", func(c jobs.Counts) bool { return c[jobs.Running] == 0 })
 		if c[jobs.Done] != 4 || c[jobs.Waiting] != 8 {

@@ -146,7 +146,7 @@ func (u *redisURL) check() error {
 		}
 	}
 	if u.sentinel && u.query.Get("master") == "" {
-		return errors.New("Sentinel needs ?master=NAME, the name in the sentinels' own configuration")
+		return errors.New("a sentinel URL needs ?master=NAME, the name in the sentinels' own configuration")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (r *rig) await(run jobs.Run, within time.Duration) jobs.Counts {
 
 func (r *rig) until(run jobs.Run, within time.Duration, what string, ok func(jobs.Counts) bool) jobs.Counts {
 	r.Helper()
-	for limit := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+	for limit := time.Now().Add(within); ; pass(100 * time.Millisecond) {
 		c, err := r.store.Counts(r.Context(), run.ID)
 		if err != nil {
 			r.Fatal(err)

@@ -11,5 +11,5 @@ const beat = 10 * time.Millisecond
 // this process about half as much as jobs that come one by one, and bulk work
 // does not feel some milliseconds. Answers are stored without waiting.
 func together(now time.Time) {
-	time.Sleep(beat - time.Duration(now.UnixNano()%int64(beat)))
+	<-time.After(beat - time.Duration(now.UnixNano()%int64(beat)))
 }

@@ -15,6 +15,7 @@ import (
 // virtual runs a test in virtual time.
 func virtual(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, test)
 }
 
@@ -54,7 +55,7 @@ func TestLaneFoundLater(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start(r.config())
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		run := r.enqueue(1, spec())
 		r.await(run, 10*time.Second)
 	})
