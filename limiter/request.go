@@ -112,7 +112,7 @@ type Settlement struct {
 	Partial bool    // keep the permit open; only usage is corrected
 }
 
-// Released is a ticket that a pull let go: its job may come now, and passes.
+// Pulled is a ticket that a pull let go: its job may come now, and passes.
 type Pulled struct {
 	Ticket string
 	Leaf   string // Path.Leaf of its line

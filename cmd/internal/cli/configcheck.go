@@ -81,7 +81,7 @@ func (c *Config) checkModels() error {
 		if m.ContextTokens < 0 {
 			return fmt.Errorf("%s.context_tokens: %d is negative", key, m.ContextTokens)
 		}
-		if err := m.LimitConfig.check(key); err != nil {
+		if err := m.check(key); err != nil {
 			return err
 		}
 	}

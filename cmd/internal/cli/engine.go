@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,7 +36,12 @@ func (e *engine) count(r jobs.Result) {
 	}
 }
 
-func (e *engine) close() error { return e.records.Close() }
+// close writes the last call records down.
+func (e *engine) close(log *slog.Logger) {
+	if err := e.records.Close(); err != nil {
+		log.Warn("the last call records could not be written", "err", err)
+	}
+}
 
 // newEngine wires transport, client and worker; sink may be nil.
 func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error) {

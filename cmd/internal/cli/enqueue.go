@@ -45,7 +45,7 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer b.close()
 	if err := be.lim.Configure(ctx, be.conf.limiterConfig()); err != nil {
 		return err
 	}

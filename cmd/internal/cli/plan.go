@@ -42,7 +42,7 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer b.close()
 	now := f.now()
 	fc := b.quota.forecast(b.Rows, b.tokens, now)
 	r := planReport{

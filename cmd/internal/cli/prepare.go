@@ -58,6 +58,9 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	return b, err
 }
 
+// close removes what was kept of standard input; what stays is the system's to clean.
+func (b *batch) close() { _ = b.Prepared.Close() }
+
 // check refuses a row that the model or its minute could never take, and adds
 // the others up.
 func (b *batch) check(r jobs.RenderedRow) error {

@@ -72,7 +72,7 @@ func (o *resultsOptions) export(ctx context.Context, be *backend, run jobs.Run, 
 	if err != nil {
 		return 0, fmt.Errorf("results: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already when it was renamed
 	n, err := writeResults(ctx, be, run, opts, tmp)
 	err = firstError(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
 	if err == nil {

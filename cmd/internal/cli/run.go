@@ -43,7 +43,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer b.close()
 	s, err := f.openSession(ctx)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *session) work(ctx context.Context, f *factory, run jobs.Run, sink *jobs
 	if err != nil {
 		return err
 	}
-	defer e.close()
+	defer e.close(s.log)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	worked := make(chan error, 1)

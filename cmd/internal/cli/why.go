@@ -222,7 +222,7 @@ func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row 
 	if err != nil {
 		return err
 	}
-	t, err := be.lim.Ticket(ctx, lane, row.Task.ID())
+	t, err := be.lim.Ticket(ctx, lane, row.ID())
 	if errors.Is(err, limiter.ErrNoTicket) {
 		fmt.Fprintf(o.Out, "%s of %s was put back and will be looked at again shortly.\n", row.Row, run.Title())
 		return nil

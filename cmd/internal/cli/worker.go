@@ -53,7 +53,7 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	if err != nil {
 		return err
 	}
-	defer e.close()
+	defer e.close(be.log)
 	warnRedis(ctx, be)
 	sweeper := &scheduler.Sweeper{Redis: be.rdb, Store: be.store, Owner: e.worker.Info().ID, Logger: be.log}
 	go sweeper.Run(ctx)

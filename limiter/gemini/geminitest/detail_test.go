@@ -94,7 +94,7 @@ func TestCacheForgets(t *testing.T) {
 		s := geminitest.MustNew(geminitest.Config{})
 		prompt := strings.Repeat("You know every desk by heart. ", 1000)
 		for _, wait := range []time.Duration{0, 59 * time.Minute, 61 * time.Minute} {
-			time.Sleep(wait)
+			time.Sleep(wait) //nolint:forbidigo // virtual time
 			generate(t.Context(), s, prompt)
 		}
 		c := s.Calls()

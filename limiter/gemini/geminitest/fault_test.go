@@ -304,7 +304,7 @@ func TestFaultsByTimeAndTimes(t *testing.T) {
 		var got []int
 		for range 6 {
 			got = append(got, generate(t.Context(), s, "hello").status)
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) //nolint:forbidigo // virtual time
 		}
 		if fmt.Sprint(got) != "[500 200 429 429 200 200]" {
 			t.Errorf("status = %v", got)

@@ -56,7 +56,7 @@ func TestRequestsPerMinute(t *testing.T) {
 		at := []time.Duration{40 * time.Second, 65 * time.Second, 99900 * time.Millisecond, 100 * time.Second, time.Hour}
 		var got [5]int
 		for i, d := range at {
-			time.Sleep(time.Until(start.Add(d)))
+			time.Sleep(time.Until(start.Add(d))) //nolint:forbidigo // virtual time
 			got[i] = admitted(t, s, "hello", 12)
 		}
 		if got != want[c] {
@@ -74,7 +74,7 @@ func TestTokensPerMinute(t *testing.T) {
 		if n := admitted(t, s, strings.Repeat("word ", 100), 2); n != 1 {
 			t.Errorf("admitted %d small ones into the last 100 tokens, want 1", n)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // virtual time
 		a := generate(t.Context(), s, strings.Repeat("word ", 1001))
 		if ids := fmt.Sprint(a.refusal(t).quotaIDs()); ids != "[GenerateContentPaidTierInputTokensPerModelPerMinute=1000]" {
 			t.Errorf("more than the limit: %s", ids)
@@ -86,7 +86,7 @@ func TestTokensPerMinute(t *testing.T) {
 // refused, at it the call is let in.
 func TestHintIsWhenItFits(t *testing.T) {
 	eachCounting(t, geminitest.Limits{RPM: 7, InputTPM: 5000}, func(t *testing.T, s *geminitest.Server, _ geminitest.Counting) {
-		time.Sleep(12345 * time.Millisecond)
+		time.Sleep(12345 * time.Millisecond) //nolint:forbidigo // virtual time
 		admitted(t, s, "hello", 7)
 		a := generate(t.Context(), s, "hello")
 		_, hint, _ := strings.Cut(a.refusal(t).Error.Message, "Please retry in ")
@@ -94,11 +94,11 @@ func TestHintIsWhenItFits(t *testing.T) {
 		if err != nil || wait <= 0 || wait > time.Minute {
 			t.Fatalf("hint %q: %v", hint, err)
 		}
-		time.Sleep(wait - time.Millisecond)
+		time.Sleep(wait - time.Millisecond) //nolint:forbidigo // virtual time
 		if n := admitted(t, s, "hello", 1); n != 0 {
 			t.Errorf("let in 1 ms before the hint of %s", wait)
 		}
-		time.Sleep(time.Millisecond + time.Microsecond)
+		time.Sleep(time.Millisecond + time.Microsecond) //nolint:forbidigo // virtual time
 		if n := admitted(t, s, "hello", 1); n != 1 {
 			t.Errorf("refused at the hint of %s", wait)
 		}
@@ -119,11 +119,11 @@ func TestRequestsPerDay(t *testing.T) {
 		if d := a.retryDelay(); d != "28800s" {
 			t.Errorf("a paid day's hint = %s, want the eight hours that are left", d)
 		}
-		time.Sleep(8*time.Hour - time.Second)
+		time.Sleep(8*time.Hour - time.Second) //nolint:forbidigo // virtual time
 		if n := admitted(t, s, "hello", 1); n != 0 {
 			t.Error("let in before midnight")
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
 		if n := admitted(t, s, "hello", 6); n != 5 {
 			t.Errorf("admitted %d on the next day, want 5", n)
 		}
@@ -196,9 +196,9 @@ func TestCountRefused(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := geminitest.MustNew(geminitest.Config{CountRefused: counts, Models: []geminitest.Model{{Name: model, Limits: geminitest.Limits{RPM: 2}}}})
 			admitted(t, s, "hello", 2)
-			time.Sleep(30 * time.Second)
+			time.Sleep(30 * time.Second) //nolint:forbidigo // virtual time
 			admitted(t, s, "hello", 2) // refused
-			time.Sleep(31 * time.Second)
+			time.Sleep(31 * time.Second) //nolint:forbidigo // virtual time
 			if n := admitted(t, s, "hello", 2); n != want {
 				t.Errorf("CountRefused %v: admitted %d after a minute, want %d", counts, n, want)
 			}
@@ -219,16 +219,16 @@ func TestSpend(t *testing.T) {
 		if last := s.Calls()[14]; last.Reason != geminitest.ReasonSpendRate {
 			t.Errorf("reason = %q", last.Reason)
 		}
-		time.Sleep(10 * time.Minute)
+		time.Sleep(10 * time.Minute) //nolint:forbidigo // virtual time
 		if n := admitted(t, s, prompt, 15); n != 10 {
 			t.Fatalf("admitted %d in the next ten minutes, want 10", n)
 		}
-		time.Sleep(10 * time.Minute)
+		time.Sleep(10 * time.Minute) //nolint:forbidigo // virtual time
 		a := generate(t.Context(), s, prompt)
 		if !strings.Contains(a.body, "monthly spending cap") || s.Spent() != 2_000_000 {
 			t.Errorf("spent %d micro-dollars, answer %s", s.Spent(), a.body)
 		}
-		time.Sleep(31 * 24 * time.Hour)
+		time.Sleep(31 * 24 * time.Hour) //nolint:forbidigo // virtual time
 		if n := admitted(t, s, prompt, 1); n != 1 {
 			t.Error("refused in the next month")
 		}
@@ -272,7 +272,7 @@ func TestMaxInWindowIsExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		start := time.Now()
 		for range 300 {
-			time.Sleep(time.Duration(rng.IntN(20)*rng.IntN(8)) * time.Millisecond)
+			time.Sleep(time.Duration(rng.IntN(20)*rng.IntN(8)) * time.Millisecond) //nolint:forbidigo // virtual time
 			generate(context.Background(), s, strings.Repeat("word ", 1+rng.IntN(9)))
 		}
 		span := int(time.Since(start).Milliseconds()) + 1
@@ -301,9 +301,9 @@ func TestMaxInWindowIsExact(t *testing.T) {
 func TestNeverOverUnderLoad(t *testing.T) {
 	most := map[geminitest.Counting]int64{geminitest.SlidingMinute: 100, geminitest.FixedMinute: 200, geminitest.TokenBucket: 200}
 	eachCounting(t, geminitest.Limits{RPM: 100}, func(t *testing.T, s *geminitest.Server, c geminitest.Counting) {
-		time.Sleep(50 * time.Second)
+		time.Sleep(50 * time.Second) //nolint:forbidigo // virtual time
 		for range 2000 {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
 			generate(t.Context(), s, "hello")
 		}
 		got := s.MaxInWindow(model, geminitest.Requests, time.Minute)

@@ -56,6 +56,3 @@ func parseRoute(httpMethod string, u *url.URL) (route, bool) {
 	r.sse = strings.Contains(u.RawQuery, "alt=sse") && u.Query().Get("alt") == "sse"
 	return r, httpMethod == "POST" && methods[method]
 }
-
-// embeds says that the method asks for embeddings.
-func (r route) embeds() bool { return r.method == methodEmbed || r.method == methodBatchEmbed }
