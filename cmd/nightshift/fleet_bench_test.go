@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"nightshift/jobs"
+	"nightshift/worker"
+)
+
+// benchModel is the one model of the benchmarks' project.
+const benchModel = "gemini-3.5-flash-lite"
+
+// quota is what both our configuration and the simulated Gemini are told.
+type quota struct{ rpm, inputTPM int64 }
+
+// fleet is a fleet of real processes: a Redis, the simulated Gemini as a server
+// that counts exact sliding minutes, and workers. Bulk is alone in it: nothing
+// is left for calls from outside or for interactive ones.
+type fleet struct {
+	*testing.B
+	dir     string
+	env     []string
+	sim     string // its URL
+	rdb     *redis.Client
+	store   *jobs.Store
+	workers []*exec.Cmd
+}
+
+func newFleet(b *testing.B, q quota) *fleet {
+	b.Helper()
+	server, err := exec.LookPath("redis-server")
+	if err != nil {
+		b.Skip("no redis-server in PATH")
+	}
+	f := &fleet{B: b, dir: b.TempDir()}
+	redisURL := f.startRedis(server)
+	f.env = append(os.Environ(), "NIGHTSHIFT_REDIS="+redisURL, "GEMINI_API_KEY=not-a-real-key",
+		"HOME="+f.dir, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"))
+	f.sim = f.startSim(q)
+	f.write("nightshift.yaml", fmt.Sprintf("gemini: {base_url: %q}\nmodels:\n  %s: {rpm: %d, input_tpm: %d, outside: 0}\n"+
+		"classes:\n  interactive: {guarantee: 0, floor: 0}\nrun: {model: %s}\n", f.sim, benchModel, q.rpm, q.inputTPM, benchModel))
+	return f
+}
+
+// startRedis starts one as the README asks for it.
+func (f *fleet) startRedis(server string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	f.must(err)
+	addr := l.Addr().String()
+	f.must(l.Close())
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command(server, "--port", port, "--bind", "127.0.0.1", "--dir", f.dir, "--appendonly", "yes", "--save", "",
+		"--maxmemory-policy", "noeviction", "--logfile", filepath.Join(f.dir, "redis.log"))
+	f.must(cmd.Start())
+	f.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	f.rdb = redis.NewClient(&redis.Options{Addr: addr})
+	f.Cleanup(func() { _ = f.rdb.Close() })
+	f.store = jobs.NewStore(f.rdb, jobs.StoreOptions{})
+	f.await("Redis answers", 10*time.Second, func() bool { return f.rdb.Ping(context.Background()).Err() == nil })
+	return "redis://" + addr + "/0"
+}
+
+func (f *fleet) startSim(q quota) string {
+	cmd := f.command("gemini-sim", "--listen", "127.0.0.1:0", "--model", benchModel, "--counting", "sliding_minute",
+		"--rpm", fmt.Sprint(q.rpm), "--input-tpm", fmt.Sprint(q.inputTPM), "--latency", "300ms", "--per-token", "0s", "--sigma", "0.3")
+	out, err := cmd.StdoutPipe()
+	f.must(err)
+	f.start(cmd, "sim.log")
+	url, err := bufio.NewReader(out).ReadString('\n')
+	f.must(err)
+	return strings.TrimSpace(url)
+}
+
+// command is this very test binary as the nightshift command (see TestMain).
+func (f *fleet) command(args ...string) *exec.Cmd {
+	exe, err := os.Executable()
+	f.must(err)
+	cmd := exec.Command(exe)
+	cmd.Args = append([]string{"nightshift"}, args...)
+	cmd.Dir, cmd.Env = f.dir, f.env
+	return cmd
+}
+
+// start runs a command until the benchmark ends, its standard error in a file.
+func (f *fleet) start(cmd *exec.Cmd, log string) {
+	file, err := os.Create(filepath.Join(f.dir, log))
+	f.must(err)
+	cmd.Stderr = file
+	f.must(cmd.Start())
+	f.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = file.Close()
+	})
+}
+
+func (f *fleet) startWorkers(n int) {
+	for i := range n {
+		cmd := f.command("worker")
+		f.start(cmd, fmt.Sprintf("worker%d.log", i))
+		f.workers = append(f.workers, cmd)
+	}
+}
+
+// stopWorkers lets them drain and gives the CPU time that they took.
+func (f *fleet) stopWorkers() (cpu time.Duration) {
+	for _, w := range f.workers {
+		f.must(w.Process.Signal(syscall.SIGTERM))
+	}
+	for _, w := range f.workers {
+		if err := w.Wait(); err != nil {
+			f.Logf("worker: %v", err)
+		}
+		cpu += w.ProcessState.UserTime() + w.ProcessState.SystemTime()
+	}
+	return cpu
+}
+
+// workerCPU is the CPU time that the living workers have taken; 0 where the
+// system has no /proc.
+func (f *fleet) workerCPU() (sum time.Duration) {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
+	for _, w := range f.workers {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.Process.Pid))
+		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if err != nil || len(fields) < 13 {
+			return 0
+		}
+		sum += time.Duration(number(fields[11])+number(fields[12])) * tick // utime, stime
+	}
+	return sum
+}
+
+// enqueue makes a run of n rows through the command line and gives its id. The
+// rows' ids begin with the run's name.
+func (f *fleet) enqueue(name string, n int, priority jobs.Priority, text func(i int) string) string {
+	var rows strings.Builder
+	rows.WriteString("id,text\n")
+	for i := range n {
+		fmt.Fprintf(&rows, "%s-%06d,%s\n", name, i, text(i))
+	}
+	f.write(name+".csv", rows.String())
+	out, err := f.command("enqueue", name+".csv", "--prompt", "id: {{.id}}\n{{.text}}", "--name", name,
+		"--priority", string(priority), "--output", "json").Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		f.Fatalf("enqueue: %v: %s", err, exit.Stderr)
+	}
+	f.must(err)
+	var report struct{ Run string }
+	f.must(json.Unmarshal(out, &report))
+	return report.Run
+}
+
+func (f *fleet) counts(run string) jobs.Counts {
+	c, err := f.store.Counts(context.Background(), run)
+	f.must(err)
+	return c
+}
+
+// waits is how often the living workers have put a row back without blame.
+func (f *fleet) waits() (n int64) {
+	living, err := worker.Fleet(context.Background(), f.rdb)
+	f.must(err)
+	for _, w := range living {
+		n += w.Waits
+	}
+	return n
+}
+
+// simCall is what the benchmarks read of the simulated Gemini's account.
+type simCall struct {
+	At           time.Time `json:"at"`
+	ID           string    `json:"id"`
+	Status       int       `json:"status"`
+	Admitted     bool      `json:"admitted"`
+	PromptTokens int64     `json:"prompt_tokens"`
+}
+
+func (f *fleet) calls() (out []simCall) {
+	resp, err := http.Get(f.sim + "/sim/calls")
+	f.must(err)
+	defer resp.Body.Close()
+	lines := json.NewDecoder(resp.Body)
+	for {
+		var c simCall
+		if err := lines.Decode(&c); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			f.Fatal(err)
+		}
+		out = append(out, c)
+	}
+}
+
+// await polls until ok, for measurements that take seconds and more.
+func (f *fleet) await(what string, most time.Duration, ok func() bool) time.Duration {
+	f.Helper()
+	begin := time.Now()
+	for !ok() {
+		if time.Since(begin) > most {
+			f.Fatalf("not within %v: %s", most, what)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return time.Since(begin)
+}
+
+func (f *fleet) write(name, text string) {
+	f.must(os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600))
+}
+
+func (f *fleet) must(err error) {
+	if err != nil {
+		f.Helper()
+		f.Fatal(err)
+	}
+}
