@@ -53,7 +53,7 @@ func TestJSONRows(t *testing.T) {
 	})
 }
 
-// TestRevokedKey (case 14): when the key is revoked in the middle of a run its
+// TestRevokedKey: when the key is revoked in the middle of a run its
 // rows wait, none is failed or charged an attempt, and one line says so.
 func TestRevokedKey(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestTooLarge(t *testing.T) {
 	})
 }
 
-// TestCancelButton (trap T7): asynqmon's Cancel ends the task's context while
+// TestCancelButton: asynqmon's Cancel ends the task's context while
 // the call goes on. The row is neither called twice nor charged.
 func TestCancelButton(t *testing.T) {
 	virtual(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ func (r *rig) over(c redis.UniversalClient) Config {
 	return cfg
 }
 
-// TestCallEndsInOutage (trap T2): a call that ends while Redis is away for some
+// TestCallEndsInOutage: a call that ends while Redis is away for some
 // seconds is stored and acknowledged afterwards, and not made again.
 func TestCallEndsInOutage(t *testing.T) {
 	virtual(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestKilledWorker(t *testing.T) {
 	})
 }
 
-// TestStoppedWorkerComesBack (case 53): a worker that stood still until its
+// TestStoppedWorkerComesBack: a worker that stood still until its
 // lease was lost, and goes on after another took the row over, changes nothing:
 // one result, and nothing runs again.
 func TestStoppedWorkerComesBack(t *testing.T) {

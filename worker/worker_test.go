@@ -61,7 +61,7 @@ func TestLaneFoundLater(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreNoFailures (trap T1, cases 65 and 79): a row that was refused
+// TestRefusalsAreNoFailures: a row that was refused
 // many times, before and after its last real failure but one, is neither
 // archived nor charged an attempt.
 func TestRefusalsAreNoFailures(t *testing.T) {
