@@ -67,7 +67,9 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 		if denied == nil {
 			denied = seen.Denied
 		}
-		l.slots.deny(now)
+		if denied.Reason != limiter.ReasonSlots { // that says nothing of the lane
+			l.slots.deny(now)
+		}
 		return refused(denied)
 	case seen.Verdict == nil:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "invalid_request", Message: short(gemini.Redact(err.Error()))}}

@@ -14,19 +14,20 @@ import (
 
 // job is one look at one row.
 type job struct {
-	task    jobs.Task
-	row     string // the id the user knows
-	begun   jobs.Begun
-	run     *run
-	attempt int  // from 1
-	slot    bool // a call slot is held
-	called  bool // a permit was given
-	prompt  string
-	system  string
-	key     string
-	waited  time.Duration // from enqueue to the permit
-	took    time.Duration
-	microUS *int64
+	task      jobs.Task
+	row       string // the id the user knows
+	begun     jobs.Begun
+	run       *run
+	attempt   int  // from 1
+	slot      bool // a call slot is held
+	placeOnly bool // a place in the line is wanted, never a call
+	called    bool // a permit was given
+	prompt    string
+	system    string
+	key       string
+	waited    time.Duration // from enqueue to the permit
+	took      time.Duration
+	microUS   *int64
 }
 
 // ProcessTask is asynq's handler: nil acknowledges, an error puts the task back
@@ -143,7 +144,7 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 func (l *lane) callInSlot(ctx context.Context, j *job) outcome {
 	ctx, landed := l.w.aborts.watch(ctx, j.task.Run)
 	defer landed()
-	if !j.slot && j.begun.From == jobs.Waiting {
+	if !j.slot && !j.placeOnly && j.begun.From == jobs.Waiting {
 		j.slot = l.slots.take(l.w.stopping, true, l.w.cfg.Now)
 	}
 	return l.call(ctx, j, !j.slot)

@@ -12,4 +12,5 @@ func asynqKey(queue, name string) string { return "asynq:{" + queue + "}:" + nam
 
 func retryKey(queue string) string   { return asynqKey(queue, "retry") }
 func pendingKey(queue string) string { return asynqKey(queue, "pending") }
+func pausedKey(queue string) string  { return asynqKey(queue, "paused") }
 func taskPrefix(queue string) string { return asynqKey(queue, "t:") }

@@ -92,6 +92,7 @@ func (l *lane) start() error {
 	}
 	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.fleetIdle, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{}}
 	l.pulls.Go(func() { p.run(l.w.stopping) })
+	l.pulls.Go(func() { l.lineUp(l.w.stopping) })
 	return nil
 }
 

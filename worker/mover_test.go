@@ -106,6 +106,10 @@ func sameShape(t *testing.T, ours, theirs map[string]string) {
 		t.Errorf("pending_since %q, asynq leaves %q", ours["pending_since"], theirs["pending_since"])
 	}
 	ours["pending_since"], theirs["pending_since"] = "", ""
+	if ours["pulled"] != "1" {
+		t.Errorf("task hash %v: no mark for park.lua", ours)
+	}
+	delete(ours, "pulled")
 	if !reflect.DeepEqual(ours, theirs) {
 		t.Errorf("task hash %v, asynq leaves %v", ours, theirs)
 	}

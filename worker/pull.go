@@ -21,8 +21,13 @@ type Gate interface {
 	Drop(ctx context.Context, lane limiter.Lane, tickets ...string) error
 }
 
-// pullEvery is how often a worker offers to pull.
-const pullEvery = 500 * time.Millisecond
+// How often a worker offers to pull. When slots are what is scarce, one that
+// comes free must not stand idle until the next regular pass; the limiter allows
+// passes that follow quickly upon one that ended for want of slots.
+const (
+	pullEvery = 500 * time.Millisecond
+	pullSoon  = 100 * time.Millisecond
+)
 
 // lateFor is how long a released ticket's task is looked for: its worker may
 // still be putting it back when another process releases it.
@@ -47,28 +52,36 @@ type late struct {
 
 func (p *puller) run(ctx context.Context) {
 	for {
-		p.tick(ctx)
+		again := pullEvery
+		if p.tick(ctx) {
+			again = pullSoon
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pullEvery):
+		case <-time.After(again):
 		}
 	}
 }
 
 // tick is one pass. Without it, or when it fails, the jobs still come back by
-// their countdowns.
-func (p *puller) tick(ctx context.Context) {
-	pulled, err := p.gate.Pull(ctx, p.lane, p.free())
+// their countdowns. It tells whether it ended for want of slots.
+func (p *puller) tick(ctx context.Context) (short bool) {
+	free := p.free()
+	if free <= 0 {
+		return true
+	}
+	pulled, err := p.gate.Pull(ctx, p.lane, free)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.log.Debug("pull failed; waiting jobs come back by their own time", "lane", p.lane.String(), "err", err)
 		}
-		return
+		return false
 	}
 	for queue, ids := range p.byQueue(ctx, pulled) {
 		p.move(ctx, queue, ids)
 	}
+	return len(pulled) >= free
 }
 
 // byQueue sorts the released and the late by queue, the late first.

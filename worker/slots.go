@@ -16,8 +16,9 @@ type slots struct {
 	refused atomic.Int64  // when the lane last refused somebody, Unix nanoseconds
 }
 
-// sweepSlots is how many tasks a lane may look at beside its calls.
-const sweepSlots = 32
+// sweepSlots is how many tasks a lane may look at beside its calls. Many new
+// jobs at once are lined up in another way (lineup.go).
+const sweepSlots = 8
 
 // recently is how long a refusal says that the lane is short of quota, so that
 // a job without a slot should queue there and not here.
