@@ -62,19 +62,22 @@ const (
 	nowFloorPPM  = 20_000
 )
 
-// share works out what a class may count on in a limit. The floor is the larger
-// of its own and its lane's way to lend, never above the guarantee.
-func (c Class) share(lend string, amount int64) share {
-	floor := c.FloorPPM
+// IdleFloorPPM is what the classes below leave to this one while it is idle, by
+// how the lane lends: the larger of its own floor and what its guarantee asks.
+func (c Class) IdleFloorPPM(lend string) int64 {
 	switch lend {
 	case "never":
-		floor = max(floor, c.GuaranteePPM)
+		return max(c.FloorPPM, c.GuaranteePPM)
 	case "now":
-		floor = max(floor, min(nowFloorPPM, c.GuaranteePPM))
+		return max(c.FloorPPM, min(nowFloorPPM, c.GuaranteePPM))
 	default:
-		floor = max(floor, min(autoFloorPPM, c.GuaranteePPM))
+		return max(c.FloorPPM, min(autoFloorPPM, c.GuaranteePPM))
 	}
-	return share{floor: part(amount, floor), guarantee: part(amount, c.GuaranteePPM), trickle: part(amount, c.TricklePPM)}
+}
+
+// share works out what a class may count on in a limit.
+func (c Class) share(lend string, amount int64) share {
+	return share{floor: part(amount, c.IdleFloorPPM(lend)), guarantee: part(amount, c.GuaranteePPM), trickle: part(amount, c.TricklePPM)}
 }
 
 func (c Class) flags() int64 {

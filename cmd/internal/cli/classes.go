@@ -9,7 +9,7 @@ import (
 // defaultClasses is the table of classes, from the highest down: a class may
 // use what those above it do not need.
 var defaultClasses = []limiter.Class{
-	{Name: "interactive", GuaranteePPM: 300_000, FloorPPM: 100_000, MaxWait: 300 * time.Millisecond},
+	{Name: "interactive", GuaranteePPM: 300_000, MaxWait: 300 * time.Millisecond}, // its floor follows the lane's lend
 	{Name: "agent", MaxWait: 5 * time.Second, Smooth: true},
 	{Name: "notify", MaxWait: 3 * time.Minute, Smooth: true},
 	{Name: "bulk", Pausable: true, Smooth: true, Tickets: true},

@@ -51,11 +51,7 @@ func reserved(classes []limiter.Class, lend string) float64 {
 		if c.Name == "bulk" {
 			break
 		}
-		held := c.FloorPPM
-		if lend == "never" {
-			held = max(held, c.GuaranteePPM)
-		}
-		sum += float64(held) / ppm
+		sum += float64(c.IdleFloorPPM(lend)) / ppm
 	}
 	return sum
 }

@@ -197,7 +197,7 @@ func TestCountRefused(t *testing.T) {
 			s := geminitest.MustNew(geminitest.Config{CountRefused: counts, Models: []geminitest.Model{{Name: model, Limits: geminitest.Limits{RPM: 2}}}})
 			admitted(t, s, "hello", 2)
 			time.Sleep(30 * time.Second) //nolint:forbidigo // virtual time
-			admitted(t, s, "hello", 2) // refused
+			admitted(t, s, "hello", 2)   // refused
 			time.Sleep(31 * time.Second) //nolint:forbidigo // virtual time
 			if n := admitted(t, s, "hello", 2); n != want {
 				t.Errorf("CountRefused %v: admitted %d after a minute, want %d", counts, n, want)
