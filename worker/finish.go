@@ -21,6 +21,9 @@ func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
 	if err := l.sink(ctx, r); err != nil {
 		l.w.fail(err)
 	}
+	if l.slots.pulling(l.w.cfg.Now()) {
+		l.together(l.w.cfg.Now()) // the slot is still held: no more answers are on our hands for it
+	}
 	kept, err := l.w.cfg.Store.Finish(ctx, j.task, r)
 	if err != nil {
 		return l.keep(j, r, err)

@@ -51,7 +51,7 @@ func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	}
 	defer l.w.inHand.Delete(id)
 	ctx = context.WithoutCancel(ctx)
-	together(l.w.cfg.Now())
+	l.together(l.w.cfg.Now())
 	if done, err := l.w.fromSpool(ctx, task); done || err != nil {
 		return err
 	}
@@ -88,6 +88,9 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 		return nil
 	}
 	j.row = j.begun.Row
+	if j.begun.From == jobs.Waiting && !j.placeOnly {
+		l.slots.letGo(l.w.cfg.Now())
+	}
 	var bad *badRunError
 	switch j.run, err = l.w.runs.get(ctx, j.task.Run, j.begun.Digest); {
 	case errors.Is(err, jobs.ErrNoRun):

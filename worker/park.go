@@ -21,10 +21,10 @@ var (
 )
 
 const (
-	parkBatch = 128
+	parkBatch = 256
 	// parkDepth is how far from the front new tasks are looked for: before them
 	// may be as many pulled ones as the fleet has free slots.
-	parkDepth = 4 * parkBatch
+	parkDepth = 2 * parkBatch
 )
 
 // park takes the next new tasks of a queue off its pending list and puts them

@@ -68,20 +68,18 @@ func (p *puller) run(ctx context.Context) {
 // their countdowns. It tells whether it ended for want of slots.
 func (p *puller) tick(ctx context.Context) (short bool) {
 	free := p.free()
-	if free <= 0 {
-		return true
-	}
-	pulled, err := p.gate.Pull(ctx, p.lane, free)
-	if err != nil {
-		if ctx.Err() == nil {
+	var pulled []limiter.Pulled
+	if free > 0 {
+		var err error
+		if pulled, err = p.gate.Pull(ctx, p.lane, free); err != nil && ctx.Err() == nil {
 			p.log.Debug("pull failed; waiting jobs come back by their own time", "lane", p.lane.String(), "err", err)
 		}
-		return false
 	}
+	// The late ones are moved in any case: they have their turn already.
 	for queue, ids := range p.byQueue(ctx, pulled) {
 		p.move(ctx, queue, ids)
 	}
-	return len(pulled) >= free
+	return len(pulled) >= max(free, 0)
 }
 
 // byQueue sorts the released and the late by queue, the late first.

@@ -14,6 +14,7 @@ import (
 type slots struct {
 	free    chan struct{} // one token for each free slot
 	refused atomic.Int64  // when the lane last refused somebody, Unix nanoseconds
+	pulled  atomic.Int64  // when a job last came that had waited, Unix nanoseconds
 }
 
 // sweepSlots is how many tasks a lane may look at beside its calls. Many new
@@ -51,6 +52,14 @@ func (s *slots) deny(now time.Time) { s.refused.Store(now.UnixNano()) }
 
 func (s *slots) short(now time.Time) bool {
 	return now.Sub(time.Unix(0, s.refused.Load())) < recently
+}
+
+// letGo notes that a job came that had waited for its turn.
+func (s *slots) letGo(now time.Time) { s.pulled.Store(now.UnixNano()) }
+
+// pulling says that jobs come because a pull lets them go.
+func (s *slots) pulling(now time.Time) bool {
+	return now.Sub(time.Unix(0, s.pulled.Load())) < recently
 }
 
 // slotWait bounds the wait for a slot: with a call and its storing it stays
