@@ -68,7 +68,11 @@ func (o *resultsOptions) export(ctx context.Context, be *backend, run jobs.Run, 
 	if o.Out == "-" {
 		return writeResults(ctx, be, run, opts, o.streams.Out)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(o.Out), ".nightshift-*")
+	target, regular := fileBehind(o.Out)
+	if !regular {
+		return writeThrough(ctx, be, run, opts, target)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(target), ".nightshift-*")
 	if err != nil {
 		return 0, fmt.Errorf("results: %w", err)
 	}
@@ -76,9 +80,32 @@ func (o *resultsOptions) export(ctx context.Context, be *backend, run jobs.Run, 
 	n, err := writeResults(ctx, be, run, opts, tmp)
 	err = firstError(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
 	if err == nil {
-		err = os.Rename(tmp.Name(), o.Out)
+		err = os.Rename(tmp.Name(), target)
 	}
 	if err != nil {
+		return n, fmt.Errorf("results: %w; the results are still in Redis", err)
+	}
+	return n, nil
+}
+
+// fileBehind follows links to what a path means, and tells whether it may be
+// replaced: a device or a pipe is written to instead.
+func fileBehind(path string) (target string, regular bool) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	st, err := os.Stat(path)
+	return path, err != nil || st.Mode().IsRegular()
+}
+
+// writeThrough writes to something that is there and is no plain file.
+func writeThrough(ctx context.Context, be *backend, run jobs.Run, opts jobs.ResultsOptions, path string) (int64, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return 0, fmt.Errorf("results: %w", err)
+	}
+	n, err := writeResults(ctx, be, run, opts, f)
+	if err := firstError(err, f.Close()); err != nil {
 		return n, fmt.Errorf("results: %w; the results are still in Redis", err)
 	}
 	return n, nil
