@@ -93,7 +93,6 @@ func (f *factory) connect(ctx context.Context, c *loaded) (*backend, error) {
 
 func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	log := slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	redis.SetLogger(redisLog{log})
 	scope := limiter.Scope{Provider: "gemini", Project: c.Gemini.Project}
 	return &backend{
 		conf:  c,
@@ -106,11 +105,10 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 
 // redisLog takes what the Redis client prints on its own: each failed dial of a
 // pool, which the commands that failed report anyway.
-type redisLog struct{ log *slog.Logger }
+type redisLog struct{}
 
-func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
-	l.log.DebugContext(ctx, fmt.Sprintf(format, v...))
-}
+// Printf drops the line: whoever asked gets the error.
+func (redisLog) Printf(context.Context, string, ...any) {}
 
 // taskTimeout is asynq's bound on one handler: a call, the wait for a slot, and
 // time to store the answer.

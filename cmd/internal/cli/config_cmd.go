@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"nightshift/limiter/gemini"
 )
 
 func newConfigCmd(f *factory) *cobra.Command {
@@ -91,10 +93,23 @@ func runConfigShow(f *factory) error {
 func (l *loaded) value(key string) any {
 	for _, k := range l.k.Keys() {
 		if strings.ReplaceAll(k, keySep, ".") == key {
-			return l.k.Get(k)
+			return shown(key, l.k.Get(k))
 		}
 	}
 	return nil
+}
+
+// shown hides the password of a URL, and what looks like a key anywhere.
+func shown(key string, v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if key == "redis" && redisHost(text) != afterScheme(text) && strings.Contains(text, "@") {
+		scheme, _, _ := strings.Cut(text, "://")
+		return scheme + "://***@" + redisHost(text)
+	}
+	return gemini.Redact(text)
 }
 
 func plural(n int, noun string) string {

@@ -1,15 +1,19 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+	"nightshift/worker"
 )
 
 const (
@@ -28,6 +32,7 @@ func (l *loaded) check() error {
 		oneOf("gemini.api", c.Gemini.API, "live", "simulated"),
 		nameOK("gemini.project", c.Gemini.Project),
 		nameOK("gemini.region", c.Gemini.Region),
+		redisOK(c.Redis), baseURLOK(c.Gemini.BaseURL), keyEnvOK(c.Gemini.APIKeyEnv),
 		oneOf("run.priority", c.Run.Priority, "high", "normal", "low"),
 		atLeast("worker.concurrency", int64(c.Worker.Concurrency), 1),
 		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
@@ -83,6 +88,9 @@ func (c *Config) checkModels() error {
 		}
 		if err := m.check(key); err != nil {
 			return err
+		}
+		if len(m.limits().List()) == 0 {
+			return fmt.Errorf("%s: no limits; give it at least rpm or input_tpm (%s shows them)", key, limitsPage)
 		}
 	}
 	return nil
@@ -159,6 +167,40 @@ func (lc LimitConfig) limits() limiter.Limits {
 		RPD: lc.RPD, TPD: lc.TPD, Concurrency: lc.Concurrency, Streams: lc.Streams,
 		USDPer10m: usd(lc.USDPer10m), USDPerDay: usd(lc.USDPerDay), USDPerMonth: usd(lc.USDPerMonth),
 	}
+}
+
+// redisOK wants a URL that a client can be made of.
+func redisOK(url string) error {
+	if url == "embedded" {
+		return nil
+	}
+	client, err := worker.PatientClient(url, 1)
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	return client.Close()
+}
+
+// baseURLOK refuses what would put a key or a login into every URL.
+func baseURLOK(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return fmt.Errorf("gemini.base_url: %q is no http or https URL", gemini.Redact(text))
+	case u.RawQuery != "" || u.User != nil:
+		return errors.New("gemini.base_url: no login and no ?query in it; the key comes from the environment")
+	}
+	return nil
+}
+
+var envPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// keyEnvOK catches a key in the place of a variable's name.
+func keyEnvOK(name string) error {
+	if envPattern.MatchString(name) && gemini.Redact(name) == name {
+		return nil
+	}
+	return errors.New("gemini.api_key_env: want the name of an environment variable, such as GEMINI_API_KEY; the key itself goes into that variable, never into a file")
 }
 
 func oneOf(key, v string, allowed ...string) error {

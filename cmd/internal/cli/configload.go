@@ -14,6 +14,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
+
+	"nightshift/limiter/gemini"
 )
 
 const (
@@ -63,6 +65,9 @@ func loadConfig(path string, environ []string, flags map[string]any) (*loaded, e
 		if err := l.layer("$"+name, v); err != nil {
 			return nil, err
 		}
+		if err := l.fill(new(Config)); err != nil {
+			return nil, configErrorf("environment: %s: %v", name, err)
+		}
 	}
 	for name, v := range flags {
 		if err := l.layer("--"+flagName(name), dotted(map[string]any{name: v})); err != nil {
@@ -90,18 +95,27 @@ func (l *loaded) layer(source string, values map[string]any) error {
 }
 
 func (l *loaded) decode() error {
+	if err := l.fill(&l.Config); err != nil {
+		return configErrorf("configuration: %v", err)
+	}
+	return l.check()
+}
+
+// fill decodes the layers as they are now.
+func (l *loaded) fill(c *Config) error {
 	conf := koanf.UnmarshalConf{Tag: "yaml", DecoderConfig: &mapstructure.DecoderConfig{
-		Result:           &l.Config,
+		Result:           c,
 		TagName:          "yaml",
 		Squash:           true,
 		ErrorUnused:      true,
 		WeaklyTypedInput: true, // the environment gives strings
 		DecodeHook:       mapstructure.StringToTimeDurationHookFunc(),
 	}}
-	if err := l.k.UnmarshalWithConf("", &l.Config, conf); err != nil {
-		return configErrorf("configuration: %v", err)
+	err := l.k.UnmarshalWithConf("", c, conf)
+	if wrong := new(mapstructure.DecodeError); errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %v", wrong.Name(), wrong.Unwrap())
 	}
-	return l.check()
+	return err
 }
 
 // readConfigFile reads the file twice: strictly into Config, whose errors name
@@ -115,12 +129,15 @@ func readConfigFile(path string) (string, map[string]any, error) {
 	if errors.Is(err, os.ErrNotExist) && path == "" {
 		return "", nil, nil
 	}
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil, configErrorf("configuration: no file %s (`nightshift init` writes one)", name)
+	}
 	if err != nil {
-		return "", nil, configErrorf("configuration: %v (`nightshift init` writes one)", err)
+		return "", nil, configErrorf("configuration: %v", err)
 	}
 	var c Config
 	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
-		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, yaml.FormatError(err, false, true))
+		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, gemini.Redact(yaml.FormatError(err, false, true)))
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(b, &values); err != nil {

@@ -56,7 +56,7 @@ func newGeminiSimCmd(f *factory) *cobra.Command {
 	fl.DurationVar(&o.Latency.Base, "latency", 300*time.Millisecond, "time before an answer begins")
 	fl.DurationVar(&o.Latency.PerToken, "per-token", 6*time.Millisecond, "time for each token of it")
 	fl.Float64Var(&o.Latency.Sigma, "sigma", 0.3, "spread of the latency; 0 for none")
-	fl.StringArrayVar(&o.Faults, "fault", nil, "a `FAULT` to inject, for example 503=1% or revoke-key@100")
+	fl.StringArrayVar(&o.Faults, "fault", nil, "a `FAULT` to inject, for example 503=1% or revoke-key@100; may be given several times")
 	fl.StringSliceVar(&o.Keys, "key", nil, "accept only these API keys")
 	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random")
 	return cmd

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // The exit codes. Scripts and cron lines rely on them.
@@ -55,6 +57,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
+	redis.SetLogger(redisLog{})
 	s := &streams{In: in, Out: out, Err: errOut}
 	root := newRootCmd(s)
 	root.SetArgs(args)

@@ -38,6 +38,8 @@ func (s *streams) newBar(what string, total int64) *bar {
 	b.w.Style().Visibility.ETA = true
 	b.w.Style().Visibility.Speed = true
 	b.w.Style().Options.SpeedPrecision = time.Second
+	b.w.Style().Options.TimeInProgressPrecision = time.Second
+	b.w.Style().Options.TimeDonePrecision = time.Second
 	b.w.SetTrackerPosition(progress.PositionRight)
 	b.w.SetMessageLength(90)
 	b.w.SetTrackerLength(16)
@@ -73,7 +75,11 @@ func (b *bar) stop() {
 	if b.t == nil {
 		return
 	}
-	b.t.MarkAsDone()
+	if b.t.Value() < b.total {
+		b.t.MarkAsErrored()
+	} else {
+		b.t.MarkAsDone()
+	}
 	b.w.Stop()
 	<-b.done
 }
