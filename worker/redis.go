@@ -51,6 +51,7 @@ func PatientClient(rawURL string, concurrency int) (redis.UniversalClient, error
 	default:
 		c = redis.NewClient(u.singleOptions(pool))
 	}
+	c.AddHook(newEmptyQueues(time.Now))
 	c.AddHook(newSpinGuard())
 	return c, nil
 }
