@@ -28,12 +28,15 @@ type FileSink struct {
 	path     string
 	out      io.Writer
 	file     *os.File // nil for standard output
+	regular  bool     // file is one: no pipe, no device
 	fallback string
-	have     map[string]saved
+	have     map[string]saved // by row id
 
 	mu      sync.Mutex
-	size    int64      // of the file, as far as it is good
-	next    *sinkBatch // what the next write takes
+	added   map[digest]struct{} // row ids that were put
+	double  bool                // a row has several lines
+	size    int64               // of the file, as far as it is good
+	next    *sinkBatch          // what the next write takes
 	writing bool
 	broken  *SinkError
 	unkept  []byte // lines that are in no file
@@ -77,6 +80,7 @@ func (f *FileSink) Put(_ context.Context, r Result) error {
 	}
 	line = append(line, '\n')
 	f.mu.Lock()
+	f.note(r.Row)
 	if f.next == nil {
 		f.next = &sinkBatch{done: make(chan struct{})}
 	}

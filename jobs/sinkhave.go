@@ -4,7 +4,7 @@ import "encoding/json"
 
 // saved is what the file held of a row when it was opened.
 type saved struct {
-	key   digest
+	key   digest // zero unless the state is good
 	state State
 }
 
@@ -12,7 +12,7 @@ type saved struct {
 // it has a good result with this key, else None. It fits EnqueueOptions.Have.
 func (f *FileSink) Have(row, key string) State {
 	s, ok := f.have[row]
-	if !ok || s.key != digestOf(key) {
+	if !ok || !s.state.Good() || s.key != digestOf(key) {
 		return None
 	}
 	return s.state
@@ -20,7 +20,15 @@ func (f *FileSink) Have(row, key string) State {
 
 // Known is the number of rows that the file held a good result of when it was
 // opened.
-func (f *FileSink) Known() int { return len(f.have) }
+func (f *FileSink) Known() int {
+	n := 0
+	for _, s := range f.have {
+		if s.state.Good() {
+			n++
+		}
+	}
+	return n
+}
 
 // learn takes one line of the file; the last line of a row counts.
 func (f *FileSink) learn(line []byte) bool {
@@ -32,10 +40,26 @@ func (f *FileSink) learn(line []byte) bool {
 	if json.Unmarshal(line, &r) != nil || r.Row == "" {
 		return false
 	}
-	if s := ParseState(r.Status); s.Good() && r.Key != "" {
-		f.have[r.Row] = saved{digestOf(r.Key), s}
-	} else {
-		delete(f.have, r.Row)
+	if _, ok := f.have[r.Row]; ok {
+		f.double = true
 	}
+	s := saved{state: ParseState(r.Status)}
+	if s.state.Good() && r.Key == "" {
+		s.state = None // nobody can say what it was made from
+	}
+	if s.state.Good() {
+		s.key = digestOf(r.Key)
+	}
+	f.have[r.Row] = s
 	return true
+}
+
+// note remembers that a row gets a line, so that Tidy knows whether one had
+// several. It requires that f.mu is held.
+func (f *FileSink) note(row string) {
+	d := digestOf(row)
+	_, had := f.have[row]
+	_, put := f.added[d]
+	f.double = f.double || had || put
+	f.added[d] = struct{}{}
 }

@@ -16,7 +16,7 @@ import (
 // whole result; answers that an earlier run could not write are added. "-" is
 // standard output.
 func OpenFileSink(path string, o FileSinkOptions) (*FileSink, error) {
-	f := &FileSink{path: path, fallback: o.Fallback, have: map[string]saved{}}
+	f := &FileSink{path: path, fallback: o.Fallback, have: map[string]saved{}, added: map[digest]struct{}{}}
 	if path == "-" {
 		f.path, f.out = "standard output", o.Stdout
 		if f.out == nil {
@@ -40,6 +40,9 @@ func (f *FileSink) prepare() error {
 	if err := lockFile(f.file); err != nil {
 		return &SinkError{Path: f.path, Err: fmt.Errorf("another process writes to it: %w", err)}
 	}
+	if !f.current() {
+		return &SinkError{Path: f.path, Err: errors.New("another process has just rewritten it: run the command again")}
+	}
 	if err := f.load(); err != nil {
 		return &SinkError{Path: f.path, Err: err}
 	}
@@ -56,7 +59,7 @@ func (f *FileSink) load() error {
 	if err != nil {
 		return err
 	}
-	if !st.Mode().IsRegular() {
+	if f.regular = st.Mode().IsRegular(); !f.regular {
 		return nil
 	}
 	r := bufio.NewReaderSize(f.file, 256<<10)

@@ -60,6 +60,9 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	f.say("%s", runOpening(rep, b, f.now()))
 	err = s.work(ctx, f, rep.Run, sink)
 	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), rep.Run.ID)
+	if tidyErr := sink.Tidy(); tidyErr != nil {
+		f.say("warning: rows that were tried again have their former lines in the file too (the last one counts): %v", tidyErr)
+	}
 	if err := firstError(sink.Close(), err, countErr); err != nil {
 		return err
 	}
