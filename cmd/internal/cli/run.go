@@ -34,7 +34,7 @@ func newRunCmd(f *factory) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output (default INPUT with .results.jsonl)")
-	cmd.Flags().BoolVar(&o.Update, "update", false, "with --name on a shared Redis: redo only what changed")
+	cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
 	return cmd
 }
 
@@ -53,6 +53,9 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err != nil {
 		return err
 	}
+	if err := o.accept(ctx, sink, b, input); err != nil {
+		return firstError(err, sink.Close())
+	}
 	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have})
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
@@ -67,6 +70,34 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return err
 	}
 	return f.runClosing(ctx, counts, o.outFile(input))
+}
+
+// accept refuses a results file that would end with answers to different
+// questions, unless --update says that this is meant. A file that has all that
+// the input asks for stays as it is.
+func (o *runOptions) accept(ctx context.Context, sink *jobs.FileSink, b *batch, input string) error {
+	d, err := sink.Compare(ctx, b.Prepared)
+	if err != nil || o.Update || d.Missing == 0 || d.Changed+d.Others == 0 {
+		return err
+	}
+	var has, update []string
+	if d.Changed > 0 {
+		has = append(has, plural(int(d.Changed), "row")+" made with another template, other settings or other fields")
+		update = append(update, "makes those again")
+	}
+	if d.Others > 0 {
+		has = append(has, plural(int(d.Others), "row")+" that "+inputName(input)+" does not have")
+		update = append(update, "leaves those in it")
+	}
+	return invalid(fmt.Errorf("%s holds %s; nothing was called. --update %s, -o NEW keeps both",
+		o.outFile(input), strings.Join(has, " and "), strings.Join(update, " and ")))
+}
+
+func inputName(input string) string {
+	if input == "-" {
+		return "standard input"
+	}
+	return input
 }
 
 // outFile is where the results go when -o does not say.
