@@ -67,8 +67,10 @@ func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepa
 
 // checkSpec refuses what would make every row fail.
 func checkSpec(spec Spec) error {
-	if s := spec.Settings.ResponseSchema; len(s) > 0 && !json.Valid(s) {
-		return errors.New("the response schema is not JSON")
+	if s := spec.Settings.ResponseSchema; len(s) > 0 {
+		if err := CheckSchema(s); err != nil {
+			return fmt.Errorf("response schema: %w", err)
+		}
 	}
 	if probs := checkMatrix(spec.Matrix); len(probs) > 0 {
 		return &InputError{Problems: probs, Total: len(probs)}

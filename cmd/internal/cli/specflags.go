@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -71,8 +71,8 @@ func (o *specOptions) addSettingFlags(fl *pflag.FlagSet) {
 	fl.Int32Var(&o.Settings.Dimensions, "dimensions", 0, "embeddings: length of the vector")
 }
 
-// spec builds the run's specification from flags and configuration. Whatever is
-// wrong is an error of the command line: nothing has been read of the input yet.
+// spec builds the run's specification from flags and configuration. What is
+// wrong is an error of the command line, or of a file that it names.
 func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 	s := jobs.Spec{
 		Name:     o.Name,
@@ -93,13 +93,22 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.matrix(&s),
 	} {
 		if err != nil {
-			return s, &usageError{err}
+			return s, asUsage(err)
 		}
 	}
 	if s.Model == "" {
 		return s, usageErrorf("no model: give --model, or set run.model in %s", configName)
 	}
 	return s, nil
+}
+
+// asUsage makes an error one of the command line, unless it has a code already.
+func asUsage(err error) error {
+	var coded *codedError
+	if errors.As(err, &coded) {
+		return err
+	}
+	return &usageError{err}
 }
 
 func (o *specOptions) tenant(s *jobs.Spec, c *loaded) error {
@@ -146,7 +155,7 @@ func readText(at *string, flag, path string) error {
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
+		return invalid(fmt.Errorf("%s: %w", flag, err))
 	}
 	*at = string(b)
 	return nil
@@ -167,12 +176,20 @@ func (o *specOptions) settings(cmd *cobra.Command, s *jobs.Spec) error {
 	if o.Schema == "" {
 		return nil
 	}
+	return o.schema(s)
+}
+
+// schema reads the file: one that cannot be used would make every row fail.
+func (o *specOptions) schema(s *jobs.Spec) error {
+	if s.Kind == jobs.Embed {
+		return errors.New("--schema: an embedding has no schema; leave it out or take --kind generate")
+	}
 	b, err := os.ReadFile(o.Schema)
 	if err != nil {
-		return fmt.Errorf("--schema: %w", err)
+		return invalid(fmt.Errorf("--schema: %w", err))
 	}
-	if !json.Valid(b) {
-		return fmt.Errorf("--schema: %s is not JSON", o.Schema)
+	if err := jobs.CheckSchema(b); err != nil {
+		return invalid(fmt.Errorf("--schema %s: %w", o.Schema, err))
 	}
 	s.Settings.ResponseSchema = b
 	s.Settings.ResponseMIMEType = orElse(s.Settings.ResponseMIMEType, "application/json")
