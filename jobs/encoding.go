@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -15,9 +16,30 @@ import (
 	"golang.org/x/text/transform"
 )
 
+// ReadText reads a template's file. It has to be UTF-8 (or UTF-16 with its byte
+// order mark); its error names the place that is not and what to do about it.
+func ReadText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", pathProblem(path, err)
+	}
+	defer f.Close()
+	r, err := toUTF8(f, "")
+	if err != nil {
+		return "", err
+	}
+	r.input = false
+	b, err := io.ReadAll(r)
+	var p *Problem
+	if errors.As(err, &p) {
+		p.File = path
+	}
+	return string(b), err
+}
+
 // toUTF8 gives valid UTF-8 without a byte order mark, or a Problem that names
 // the place of the first byte that is not.
-func toUTF8(r io.Reader, name string) (io.Reader, error) {
+func toUTF8(r io.Reader, name string) (*checked, error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	head, err := br.Peek(3)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -8,7 +8,7 @@ import (
 )
 
 // functions are what templates have besides text/template's own; eq, ne, lt,
-// le, gt, ge and index replace those of the same name.
+// le, gt, ge, index and printf replace those of the same name.
 //
 //	lower upper trim S          trim cuts white space at both ends
 //	replace OLD NEW S           all of them
@@ -20,6 +20,7 @@ import (
 //	has ROW NAME · get ROW NAME whether there is a field; the field, or null: {{if has . "city"}}
 //	index V KEY…                an item of a list or object; an error where there is none
 //	json V                      V as JSON
+//	printf FORMAT V…            an error where a verb does not fit its value
 //	eq ne lt le gt ge           numbers by value, whatever way they are written
 //
 // The last argument may come from a pipe: {{.title | trim | truncate 80}}.
@@ -40,6 +41,7 @@ var functions = template.FuncMap{
 	"get":       get,
 	"index":     index,
 	"json":      jsonText,
+	"printf":    printf,
 	"eq":        equal,
 	"ne":        func(a, b any) bool { return !same(a, b) },
 	"lt":        func(a, b any) (bool, error) { c, err := compare(a, b); return c < 0, err },

@@ -32,8 +32,8 @@ var guesses = []guess{
 }
 
 // encodingHint says what a text that is not UTF-8 looks like, from the line
-// that holds b[at] on.
-func encodingHint(b []byte, at int) string {
+// that holds b[at] on, and what to do: the input has an option for it.
+func encodingHint(b []byte, at int, option bool) string {
 	sample := b[bytes.LastIndexByte(b[:at], '\n')+1:]
 	if len(sample) > 8<<10 {
 		sample = sample[:8<<10]
@@ -41,6 +41,20 @@ func encodingHint(b []byte, at int) string {
 	if mostlyUTF8(sample) {
 		return "the rest is UTF-8: repair this place"
 	}
+	name := looksLike(sample)
+	switch {
+	case name == "" && option:
+		return "save the file as UTF-8, or name its encoding with --encoding"
+	case name == "":
+		return "save the file as UTF-8"
+	case option:
+		return fmt.Sprintf("it looks like %s: give --encoding %s, or save the file as UTF-8", name, name)
+	}
+	return fmt.Sprintf("it looks like %s: save the file as UTF-8", name)
+}
+
+// looksLike names the likeliest encoding, "" when none is likely.
+func looksLike(sample []byte) string {
 	best, top := "", 0.3
 	if single(sample) && latin(sample) {
 		best, top = "windows-1252", 10
@@ -53,10 +67,7 @@ func encodingHint(b []byte, at int) string {
 	if best == "" && latin(sample) {
 		best = "windows-1252"
 	}
-	if best == "" {
-		return "save the file as UTF-8, or name its encoding with --encoding"
-	}
-	return fmt.Sprintf("it looks like %s: give --encoding %s, or save the file as UTF-8", best, best)
+	return best
 }
 
 // mostlyUTF8 says that most of what is not ASCII is whole UTF-8 characters.

@@ -15,6 +15,9 @@ type PrepareOptions struct {
 	// line (a *Problem keeps its field and remedy). The caller knows the model's
 	// token limit, this package does not.
 	Check func(RenderedRow) error
+	// TemplateFile and SystemFile are what errors call the templates; empty
+	// where they come from no file.
+	TemplateFile, SystemFile string
 	// Progress is told now and then how many rows were read.
 	Progress func(rows int64)
 }
@@ -49,7 +52,7 @@ func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepa
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
-	tmpl, err := Compile(spec)
+	tmpl, err := compile(spec, o.TemplateFile, o.SystemFile)
 	if err != nil {
 		return nil, err
 	}

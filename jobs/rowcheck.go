@@ -75,7 +75,11 @@ func (p *pass) render(row RenderedRow) (stop bool, err error) {
 
 // renderProblem stops at a field that no row of a CSV file can have.
 func (p *pass) renderProblem(row RenderedRow, err error) (stop bool) {
-	prob := Problem{Line: row.Line, Row: row.ID, What: err.Error(), Remedy: "change the template or the row"}
+	prob := Problem{Line: row.Line, Row: row.ID, What: err.Error()}
+	var fault *renderFault
+	if errors.As(err, &fault) {
+		prob.Remedy = fault.remedy
+	}
 	var fe *FieldError
 	if !errors.As(err, &fe) {
 		p.problems.add(prob)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,41 +11,66 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 )
 
 // Template is a run's prompt and system instruction, parsed. It is safe for
 // concurrent use: a worker compiles a run's once.
 type Template struct {
-	prompt, system *template.Template // system is nil where the run has none
+	prompt, system *parsed // system is nil where the run has none
 	wants          wants
 	shared         [sha256.Size]byte // digest of what all rows share, for Key
 }
 
-// Compile parses a run's templates. Its error names the template and the line.
-func Compile(spec Spec) (*Template, error) {
-	t := &Template{wants: wants{names: map[string]bool{}}, shared: sharedDigest(spec)}
-	var err error
-	if t.prompt, err = parseTemplate("template", spec.Template); err != nil {
-		return nil, err
-	}
-	t.wants.add(t.prompt)
-	if spec.System != "" {
-		if t.system, err = parseTemplate("system instruction", spec.System); err != nil {
-			return nil, err
-		}
-		t.wants.add(t.system)
-	}
-	return t, nil
+// parsed is a template with what its errors call it.
+type parsed struct {
+	*template.Template
+	name string
 }
 
-var atLine = regexp.MustCompile(`^template: ([^:]*):(\d+):(?:\d+:)? `)
+// Compile parses a run's templates. Its error names the template and the line.
+func Compile(spec Spec) (*Template, error) { return compile(spec, "", "") }
 
-func parseTemplate(name, text string) (*template.Template, error) {
-	t, err := template.New(name).Option("missingkey=error").Funcs(functions).Parse(text)
-	if err != nil {
-		return nil, errors.New(atLine.ReplaceAllString(err.Error(), "$1, line $2: "))
+// compile calls the templates by the names of their files, where they have one.
+func compile(spec Spec, promptFile, systemFile string) (*Template, error) {
+	t := &Template{wants: wants{names: map[string]bool{}}, shared: sharedDigest(spec)}
+	var err error
+	if t.prompt, err = t.wants.parse(cmp.Or(promptFile, "template"), spec.Template); err != nil {
+		return nil, err
 	}
-	return t, nil
+	if spec.System != "" {
+		t.system, err = t.wants.parse(cmp.Or(systemFile, "system instruction"), spec.System)
+	}
+	return t, err
+}
+
+// Every template is "t" to text/template: a file's name may have colons in it.
+var atLine = regexp.MustCompile(`^template: t:(\d+):(?:\d+:)? `)
+
+// parse also notes which fields the template wants.
+func (w *wants) parse(name, text string) (*parsed, error) {
+	if !utf8.ValidString(text) {
+		return nil, fmt.Errorf("%s: invalid UTF-8", name)
+	}
+	t, err := template.New("t").Option("missingkey=error").Funcs(functions).Parse(text)
+	if err != nil {
+		where, msg := (&parsed{t, name}).place(err)
+		return nil, fmt.Errorf("%s: %s", where, msg)
+	}
+	w.add(t)
+	if n := w.undefined(t); n != nil {
+		return nil, fmt.Errorf("%s, line %d: template %q is not defined: {{define %q}}…{{end}} is missing", name, n.Line, n.Name, n.Name)
+	}
+	return &parsed{t, name}, nil
+}
+
+// place splits one of text/template's messages into where and what.
+func (t *parsed) place(err error) (where, msg string) {
+	msg = err.Error()
+	if m := atLine.FindStringSubmatch(msg); m != nil {
+		return t.name + ", line " + m[1], msg[len(m[0]):]
+	}
+	return t.name, strings.TrimPrefix(msg, "template: ")
 }
 
 // Render makes a row's prompt and system instruction from its fields.
@@ -61,19 +87,19 @@ func (t *Template) render(ms []member) (prompt, system string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if prompt, err = execute(t.prompt, data); err != nil {
+	if prompt, err = t.prompt.execute(data); err != nil {
 		return "", "", err
 	}
 	if t.system != nil {
-		system, err = execute(t.system, data)
+		system, err = t.system.execute(data)
 	}
 	return prompt, system, err
 }
 
-func execute(t *template.Template, data Object) (string, error) {
+func (t *parsed) execute(data Object) (string, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {
-		return "", renderError(err)
+		return "", t.renderError(err)
 	}
 	return b.String(), nil
 }
@@ -88,6 +114,11 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s: the row has no field %q", e.Where, e.Field)
 }
 
+// renderFault is another fault of a template with a row.
+type renderFault struct{ what, remedy string }
+
+func (e *renderFault) Error() string { return e.what }
+
 var (
 	noEntry    = regexp.MustCompile(`map has no entry for key "`)
 	whichField = regexp.MustCompile(`at <[^.>]*\.?([^>]*)>`)
@@ -95,13 +126,8 @@ var (
 )
 
 // renderError turns text/template's words into ours.
-func renderError(err error) error {
-	msg := err.Error()
-	where := ""
-	if m := atLine.FindStringSubmatch(msg); m != nil {
-		where = m[1] + ", line " + m[2]
-		msg = msg[len(m[0]):]
-	}
+func (t *parsed) renderError(err error) error {
+	where, msg := t.place(err)
 	var fe *FieldError
 	if errors.As(err, &fe) {
 		return &FieldError{Field: fe.Field, Where: where}
@@ -114,7 +140,13 @@ func renderError(err error) error {
 	if _, after, ok := strings.Cut(msg, `executing "`); ok {
 		_, msg, _ = strings.Cut(after, `" `)
 	}
-	return fmt.Errorf("%s: %s", where, plumbing.Replace(msg))
+	fault := &renderFault{remedy: "the template has to hold for every row: write {{if …}}…{{end}} around this place, or mend the row"}
+	var p *Problem
+	if errors.As(err, &p) { // of one of our functions, which knows better
+		msg, fault.remedy = p.What, p.Remedy
+	}
+	fault.what = where + ": " + plumbing.Replace(msg)
+	return fault
 }
 
 // Key is the digest of all that makes a row's answer: prompt, system

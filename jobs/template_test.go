@@ -1,9 +1,12 @@
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 func TestNumbersStayAsTheyStand(t *testing.T) {
@@ -61,6 +64,8 @@ func TestTemplateErrorsNameTheLine(t *testing.T) {
 		"a\nb {{.x":         "template, line 2: unclosed action",
 		"a\n\n{{nope .x}}":  `template, line 3: function "nope" not defined`,
 		"{{if .x}} unended": "template, line 1: unexpected EOF",
+		"a\n{{if .x}}{{template \"greet\" .}}{{end}}": "template, line 2: template \"greet\" is not defined: {{define \"greet\"}}…{{end}} is missing",
+		"caf\xe9": "template: invalid UTF-8",
 	} {
 		if _, err := Compile(specOf(tmpl)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", tmpl, err, want)
@@ -70,6 +75,50 @@ func TestTemplateErrorsNameTheLine(t *testing.T) {
 	spec.System = "{{end}}"
 	if _, err := Compile(spec); err == nil || !strings.HasPrefix(err.Error(), "system instruction, line 1: ") {
 		t.Errorf("system instruction: %v", err)
+	}
+}
+
+func TestErrorsNameTheTemplatesFile(t *testing.T) {
+	in := Input{Path: file(t, "r.csv", []byte("id,text\na,x\n"))}
+	o := PrepareOptions{TemplateFile: "C:greet.tmpl", SystemFile: "tone.txt"}
+	for _, c := range []struct{ template, system, want string }{
+		{"{{nope}}", "x", `C:greet.tmpl, line 1: function "nope" not defined`},
+		{"x", "\n{{nope}}", `tone.txt, line 2: function "nope" not defined`},
+		{"{{.city}}", "x", "the template uses it (C:greet.tmpl, line 1)"},
+		{"x", "{{.city}}", "the template uses it (tone.txt, line 1)"},
+		{"x\n{{printf \"%d\" .text}}", "x", "row \"a\": C:greet.tmpl, line 2: printf \"%d\" does not fit its values: it gives %!d(string=x)\n    %v takes any value"},
+		{"{{index .text 1}}", "x", "C:greet.tmpl, line 1: at <index .text 1>: error calling index: index wants a list or an object, not a string\n    the template has to hold for every row"},
+	} {
+		spec := specOf(c.template)
+		spec.System = c.system
+		if _, err := Prepare(context.Background(), in, spec, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q, %q: %v, want %s", c.template, c.system, err, c.want)
+		}
+	}
+}
+
+func TestReadText(t *testing.T) {
+	for content, want := range map[string]string{
+		"Hello {{.name}}\n": "Hello {{.name}}\n",
+		"\xef\xbb\xbfHello": "Hello",
+		encode(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "Grüße"): "Grüße",
+	} {
+		if got, err := ReadText(file(t, "t.tmpl", []byte(content))); err != nil || got != want {
+			t.Errorf("%q: %q (%v)", content, got, err)
+		}
+	}
+	for content, want := range map[string]string{
+		"Sprich über\n\xfcber Stra\xdfen": "t.tmpl:2:1: invalid UTF-8 (byte 0xFC)\n    it looks like windows-1252: save the file as UTF-8",
+		"a\x00b":                          "t.tmpl:1:2: a NUL byte: not a text file\n    save the file as UTF-8",
+		"x caf\xc3":                       "t.tmpl:1:6: invalid UTF-8 (byte 0xC3)\n    ",
+	} {
+		_, err := ReadText(file(t, "t.tmpl", []byte(content)))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--encoding") {
+			t.Errorf("%q: %v, want %s", content, err, want)
+		}
+	}
+	if _, err := ReadText("absent.tmpl"); err == nil || err.Error() != "absent.tmpl: no such file" {
+		t.Errorf("absent: %v", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type checked struct {
 	r      io.Reader
 	enc    string // what it was decoded from; there the replacement character is an error too
+	input  bool   // it has an option --encoding
 	buf    []byte
 	ready  []byte // of buf: good, not yet delivered
 	tail   []byte // of buf: the beginning of a character whose rest was not read yet
@@ -21,7 +22,7 @@ type checked struct {
 }
 
 func newChecked(r io.Reader, enc string) *checked {
-	return &checked{r: r, enc: enc, buf: make([]byte, 64<<10), line: 1, column: 1}
+	return &checked{r: r, enc: enc, input: true, buf: make([]byte, 64<<10), line: 1, column: 1}
 }
 
 func (c *checked) Read(p []byte) (int, error) {
@@ -107,12 +108,14 @@ func (c *checked) problem(what string, b []byte, at int) *Problem {
 	switch {
 	case c.enc != "":
 		p.Remedy = "the file is in another encoding, or damaged here"
+	case !c.input:
+		p.Remedy = encodingHint(b, at, false)
 	case b[at] == 0:
 		p.Remedy = "if it is UTF-16 (Excel's \"Unicode text\"), give --encoding utf-16"
 	case !utf8.FullRune(b[at:]):
 		p.Remedy = "the input ends inside a character: it is cut short, or not UTF-8 (then name its encoding with --encoding)"
 	default:
-		p.Remedy = encodingHint(b, at)
+		p.Remedy = encodingHint(b, at, true)
 	}
 	return p
 }

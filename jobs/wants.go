@@ -10,6 +10,7 @@ import (
 type wants struct {
 	all   bool
 	names map[string]bool
+	calls []*parse.TemplateNode // {{template "x"}}
 }
 
 func (w *wants) add(t *template.Template) {
@@ -18,6 +19,19 @@ func (w *wants) add(t *template.Template) {
 			w.node(one.Root)
 		}
 	}
+}
+
+// undefined is a template that a template calls and nothing defines:
+// text/template would notice it at the first row that comes there.
+func (w *wants) undefined(t *template.Template) *parse.TemplateNode {
+	calls := w.calls
+	w.calls = nil
+	for _, n := range calls {
+		if t.Lookup(n.Name) == nil {
+			return n
+		}
+	}
+	return nil
 }
 
 // data is what the templates see of a row.
@@ -59,6 +73,7 @@ func (w *wants) node(n parse.Node) {
 	case *parse.WithNode:
 		w.branch(&n.BranchNode)
 	case *parse.TemplateNode:
+		w.calls = append(w.calls, n)
 		// The other template's names are taken on their own.
 		if n.Pipe != nil && !isDot(n.Pipe) {
 			w.node(n.Pipe)

@@ -51,7 +51,7 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	spec.Lane = quota.lane.String()
 	b := &batch{quota: quota}
 	b.Prepared, err = jobs.Prepare(ctx, jobs.Input{Path: input, Stdin: f.In, Encoding: orElse(o.Encoding, c.Run.Encoding)}, spec,
-		jobs.PrepareOptions{Check: b.check})
+		jobs.PrepareOptions{Check: b.check, TemplateFile: o.Template, SystemFile: o.System})
 	if err != nil && ctx.Err() == nil {
 		return nil, invalid(err)
 	}

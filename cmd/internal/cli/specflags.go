@@ -153,11 +153,11 @@ func readText(at *string, flag, path string) error {
 	if path == "" {
 		return nil
 	}
-	b, err := os.ReadFile(path)
+	text, err := jobs.ReadText(path)
 	if err != nil {
 		return invalid(fmt.Errorf("%s: %w", flag, err))
 	}
-	*at = string(b)
+	*at = text
 	return nil
 }
 
