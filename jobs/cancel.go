@@ -13,6 +13,7 @@ type CancelReport struct {
 	Cancelled int64 // were not finished; includes InFlight
 	InFlight  int64 // were with a worker: a good answer that still comes is kept
 	Finished  int64 // had their end already and keep it
+	Before    int64 // had been cancelled before
 }
 
 // Cancel ends all rows of a run that are not finished. Tasks that no worker
@@ -25,11 +26,14 @@ func (s *Store) Cancel(ctx context.Context, run string) (CancelReport, error) {
 	var r CancelReport
 	var open []int64
 	err = s.eachState(ctx, m, func(row rowState) {
-		if row.State.Terminal() {
+		switch {
+		case row.State == Cancelled:
+			r.Before++
+		case row.State.Terminal():
 			r.Finished++
-			return
+		default:
+			open = append(open, row.Index)
 		}
-		open = append(open, row.Index)
 	})
 	if err != nil {
 		return r, err

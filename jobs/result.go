@@ -34,8 +34,8 @@ type Result struct {
 	WaitedMS  int64           `json:"waited_ms,omitempty"` // from enqueue to the permit
 	TookMS    int64           `json:"took_ms,omitempty"`
 	Error     *RowError       `json:"error,omitempty"`
-	Key       string          `json:"key"` // digest of all that makes the answer: resume and cache compare it
-	Finished  time.Time       `json:"finished_at"`
+	Key       string          `json:"key,omitempty"`        // digest of all that makes the answer: resume and cache compare it
+	Finished  time.Time       `json:"finished_at,omitzero"` // absent for a row that ended without a call
 }
 
 // RowError says why a row has no good result.

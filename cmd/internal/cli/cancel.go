@@ -44,8 +44,19 @@ func runCancel(ctx context.Context, o *cancelOptions, be *backend, run jobs.Run)
 	if err := be.dropTickets(ctx, run); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "%s: %s rows cancelled, %s had finished and stay\n", run.Title(), humanize.Comma(rep.Cancelled), humanize.Comma(rep.Finished))
+	fmt.Fprintf(o.Out, "%s: %s\n", run.Title(), cancelled(rep))
 	return o.inFlight(ctx, be, run, rep.InFlight)
+}
+
+func cancelled(rep jobs.CancelReport) string {
+	line := humanize.Comma(rep.Cancelled) + " rows cancelled"
+	if rep.Before > 0 {
+		line += fmt.Sprintf(", %s were cancelled before", humanize.Comma(rep.Before))
+	}
+	if rep.Finished > 0 {
+		line += fmt.Sprintf(", %s had finished and stay", humanize.Comma(rep.Finished))
+	}
+	return line
 }
 
 // inFlight says what becomes of calls that are on their way.

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,31 +56,62 @@ type failedRow struct {
 var badStates = []jobs.State{jobs.Failed, jobs.Blocked, jobs.Truncated, jobs.Expired}
 
 func runErrors(ctx context.Context, o *errorsOptions, be *backend, run jobs.Run) error {
-	causes := map[string]*cause{}
+	causes := causeTable{}
 	var rows []failedRow
-	err := be.store.Results(ctx, run.ID, jobs.ResultsOptions{States: badStates}, func(r jobs.Result) error {
-		row := failedRow{Row: r.Row, State: r.Status, Attempts: r.Attempts}
-		if r.Error != nil {
-			row.Cause, row.Status, row.Message = r.Error.Cause, r.Error.Status, r.Error.Message
-		}
+	err := be.eachFailed(ctx, run, func(r failedRow) {
 		if o.Rows {
-			rows = append(rows, row)
+			rows = append(rows, r)
 		}
-		c := causes[row.State+" "+row.Cause]
-		if c == nil {
-			c = &cause{State: row.State, Cause: row.Cause, Example: row.Row, Message: row.Message}
-			causes[row.State+" "+row.Cause] = c
-		}
-		c.Rows++
-		return nil
+		causes.add(r)
 	})
 	if err != nil {
 		return err
 	}
 	if o.Rows {
-		return o.printRows(rows)
+		err = o.printRows(rows)
+	} else {
+		err = o.printCauses(run, causes.sorted())
 	}
-	return o.printCauses(run, causes)
+	return firstError(err, o.noteCancelled(ctx, be, run))
+}
+
+// noteCancelled: such rows have no cause, and are not in the table.
+func (o *errorsOptions) noteCancelled(ctx context.Context, be *backend, run jobs.Run) error {
+	counts, err := be.store.Counts(ctx, run.ID)
+	if n := counts[jobs.Cancelled]; err == nil && n > 0 {
+		o.say("%s rows are cancelled; to make them: nightshift retry %s --only cancelled", humanize.Comma(n), run.Title())
+	}
+	return err
+}
+
+func (b *backend) eachFailed(ctx context.Context, run jobs.Run, fn func(failedRow)) error {
+	return b.store.Results(ctx, run.ID, jobs.ResultsOptions{States: badStates}, func(r jobs.Result) error {
+		row := failedRow{Row: r.Row, State: r.Status, Attempts: r.Attempts}
+		if r.Error != nil {
+			row.Cause, row.Status, row.Message = r.Error.Cause, r.Error.Status, r.Error.Message
+		}
+		fn(row)
+		return nil
+	})
+}
+
+// causeTable adds rows up by state and cause.
+type causeTable map[string]*cause
+
+func (t causeTable) add(r failedRow) {
+	c := t[r.State+" "+r.Cause]
+	if c == nil {
+		c = &cause{State: r.State, Cause: r.Cause, Example: r.Row, Message: r.Message}
+		t[r.State+" "+r.Cause] = c
+	}
+	c.Rows++
+}
+
+// sorted has the most frequent first.
+func (t causeTable) sorted() []*cause {
+	return slices.SortedFunc(maps.Values(t), func(a, b *cause) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Cause, b.Cause), strings.Compare(a.State, b.State))
+	})
 }
 
 func (o *errorsOptions) printRows(rows []failedRow) error {
@@ -89,17 +122,7 @@ func (o *errorsOptions) printRows(rows []failedRow) error {
 	return o.print(t, rows)
 }
 
-func (o *errorsOptions) printCauses(run jobs.Run, causes map[string]*cause) error {
-	var list []*cause
-	for _, c := range causes {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b *cause) int {
-		if a.Rows != b.Rows {
-			return int(b.Rows - a.Rows)
-		}
-		return strings.Compare(a.Cause, b.Cause)
-	})
+func (o *errorsOptions) printCauses(run jobs.Run, list []*cause) error {
 	if len(list) == 0 {
 		o.say("%s: no row has failed", run.Title())
 		if o.opts.output != "json" {

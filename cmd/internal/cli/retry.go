@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -43,6 +45,29 @@ func runRetry(ctx context.Context, o *retryOptions, be *backend, run jobs.Run) e
 	return nil
 }
 
+// checkCauses refuses a word that is no state and no cause of this run: it is
+// mistyped, and "0 rows" would not say so.
+func (b *backend) checkCauses(ctx context.Context, run jobs.Run, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	causes := causeTable{}
+	if err := b.eachFailed(ctx, run, causes.add); err != nil {
+		return err
+	}
+	var known []string
+	for _, c := range causes.sorted() {
+		known = append(known, orElse(c.Cause, c.State))
+	}
+	known = slices.Compact(known)
+	for _, word := range words {
+		if len(known) > 0 && !slices.Contains(known, word) {
+			return usageErrorf("--only %s: no row of %s failed of it; there are: %s", word, run.Title(), strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
 // retry takes each word of only as a state or as a cause.
 func (b *backend) retry(ctx context.Context, run jobs.Run, only []string) (int64, error) {
 	var states []jobs.State
@@ -56,6 +81,9 @@ func (b *backend) retry(ctx context.Context, run jobs.Run, only []string) (int64
 		} else {
 			causes = append(causes, word)
 		}
+	}
+	if err := b.checkCauses(ctx, run, causes); err != nil {
+		return 0, err
 	}
 	// Two questions, since a filter means rows of these states and causes.
 	var n int64
