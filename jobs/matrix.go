@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,8 @@ func checkMatrix(axes []Axis) []Problem {
 		switch {
 		case a.Name == "" || len(a.Values) == 0:
 			p.What, p.Remedy = "a matrix needs a name and values", "--matrix lang=ja,en,fr"
+		case slices.Contains(a.Values, ""):
+			p.What, p.Remedy = "the matrix has an empty value", "remove it, or name it"
 		case names[a.Name]:
 			p.What, p.Remedy = "two matrices have the same name", "give each its own"
 		case repeated(a.Values) != "":

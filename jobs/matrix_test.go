@@ -40,7 +40,7 @@ func TestMatrixClash(t *testing.T) {
 	if msg != "r.csv:2: row \"a\", field \"text\": the row has a field of the same name as the matrix\n    rename the one or the other" {
 		t.Error(msg)
 	}
-	for _, axes := range [][]Axis{{{"lang", nil}}, {{"a", []string{"x"}}, {"a", []string{"y"}}}, {{"a", []string{"x", "x"}}}} {
+	for _, axes := range [][]Axis{{{"lang", nil}}, {{"a", []string{"x"}}, {"a", []string{"y"}}}, {{"a", []string{"x", "x"}}}, {{"a", []string{"x", ""}}}} {
 		spec.Matrix = axes
 		_, err := read(t, Input{Path: file(t, "r.csv", []byte("id,text\na,x\n"))}, spec)
 		var ie *InputError

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +65,7 @@ func (o *specOptions) addSettingFlags(fl *pflag.FlagSet) {
 	fl.Float32Var(&o.topP, "top-p", 0, "nucleus sampling")
 	fl.Float32Var(&o.topK, "top-k", 0, "top-k sampling")
 	fl.Int32Var(&o.seed, "seed", 0, "sampling seed")
-	fl.Int32Var(&o.thinkingBudget, "thinking-budget", 0, "thinking `TOKENS`; 0 turns thinking off where the model allows it")
+	fl.Int32Var(&o.thinkingBudget, "thinking-budget", 0, "thinking `TOKENS`; 0 turns thinking off where the model allows it, -1 lets the model choose")
 	fl.Int32Var(&o.Settings.MaxOutputTokens, "max-output-tokens", 0, "cap of the answer in tokens, thinking included")
 	fl.StringArrayVar(&o.Settings.StopSequences, "stop", nil, "a stop sequence")
 	fl.StringVar(&o.Settings.ResponseMIMEType, "mime", "", "the answer's MIME type, for example application/json")
@@ -82,15 +84,13 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		Class:    "bulk",
 		Priority: jobs.Priority(orElse(o.Priority, c.Run.Priority)),
 		IDColumn: orElse(o.IDColumn, c.Run.IDColumn),
-		Attempts: max(o.Attempts, 0),
-	}
-	if s.Attempts == 0 {
-		s.Attempts = c.Worker.Attempts
+		Attempts: cmp.Or(o.Attempts, c.Worker.Attempts),
 	}
 	for _, err := range []error{
 		oneOf("--kind", o.Kind, string(jobs.Generate), string(jobs.Embed)),
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
-		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.matrix(&s),
+		o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s),
 	} {
 		if err != nil {
 			return s, asUsage(err)
@@ -181,9 +181,6 @@ func (o *specOptions) settings(cmd *cobra.Command, s *jobs.Spec) error {
 
 // schema reads the file: one that cannot be used would make every row fail.
 func (o *specOptions) schema(s *jobs.Spec) error {
-	if s.Kind == jobs.Embed {
-		return errors.New("--schema: an embedding has no schema; leave it out or take --kind generate")
-	}
 	b, err := os.ReadFile(o.Schema)
 	if err != nil {
 		return invalid(fmt.Errorf("--schema: %w", err))
@@ -199,10 +196,11 @@ func (o *specOptions) schema(s *jobs.Spec) error {
 func (o *specOptions) matrix(s *jobs.Spec) error {
 	for _, m := range o.Matrix {
 		name, values, ok := strings.Cut(m, "=")
-		if !ok || name == "" || values == "" {
-			return fmt.Errorf("--matrix %q: want NAME=value,value,…", m)
+		axis := jobs.Axis{Name: name, Values: strings.Split(values, ",")}
+		if !ok || name == "" || slices.Contains(axis.Values, "") {
+			return fmt.Errorf("--matrix %q: want NAME=value,value,… and no empty value", m)
 		}
-		s.Matrix = append(s.Matrix, jobs.Axis{Name: name, Values: strings.Split(values, ",")})
+		s.Matrix = append(s.Matrix, axis)
 	}
 	return nil
 }
