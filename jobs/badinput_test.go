@@ -20,8 +20,8 @@ func TestBadInput(t *testing.T) {
 		{"blank.jsonl", "\n \n", "{{.text}}", "blank.jsonl: the input is empty\n    check the command or file that it comes from"},
 		{"header only.csv", "id,text\n", "{{.text}}", "header only.csv: the input has no rows\n    check the command or file that it comes from"},
 		{"no header.csv", "1,hello\n2,world\n", "{{.text}}", "no header.csv:1: field \"1\": a number instead of a column's name\n    the first line must be the header: add one"},
-		{"no id.csv", "key,text\na,x\n", "{{.text}}", "no id.csv:1: field \"id\": no such column, which is to identify the rows; there are: key, text\n    name another with --id-column, or take line numbers with --id-column '#'; if line 1 is not a header, add one"},
-		{"no id.jsonl", "{\"text\":\"x\"}\n", "{{.text}}", "no id.jsonl:1: field \"id\": the row has no such field, which is to identify it\n    add it, name another with --id-column, or take line numbers with --id-column '#'"},
+		{"no id.csv", "key,text\na,x\n", "{{.text}}", "no id.csv:1: field \"id\": no such column, which is to identify the rows; there are: key, text\n    name another with --id-column, or take the row's number with --id-column '#'; if line 1 is not a header, add one"},
+		{"no id.jsonl", "{\"text\":\"x\"}\n", "{{.text}}", "no id.jsonl:1: field \"id\": the row has no such field, which is to identify it\n    add it, name another with --id-column, or take the row's number with --id-column '#'"},
 		{"two columns.csv", "id,text,text\na,x,y\n", "{{.text}}", "two columns.csv:1: field \"text\": columns 2 and 3 have the same name\n    rename one"},
 		{"nameless column.csv", "id,text,\na,x,\n", "{{.text}}", "nameless column.csv:1: column 3 has no name\n    name it, or remove the comma too many"},
 		{"semicolons.csv", "id;text\na;x\n", "{{.text}}", "semicolons.csv:1: the columns seem to be separated by semicolons\n    give --delimiter ';'"},
@@ -80,11 +80,11 @@ func TestDamagedArchives(t *testing.T) {
 // larger than a record may be.
 func TestRecordCap(t *testing.T) {
 	csv := "id,text\na,\"x\n" + strings.Repeat("b,y\n", 100_000)
-	if msg := refused(t, Input{Path: file(t, "r.csv", []byte(csv)), MaxRecord: 50_000}, specOf("{{.text}}")); !strings.HasPrefix(msg, "r.csv:2: a record of more than 50000 bytes\n") {
+	if msg := refused(t, Input{Path: file(t, "r.csv", []byte(csv)), MaxRecord: 50_000}, specOf("{{.text}}")); !strings.HasPrefix(msg, "r.csv:2: a record of more than 49 KiB\n    look for a quote that is not closed; --max-record raises the limit") {
 		t.Error(msg)
 	}
 	jsonl := `{"id":"a","text":"` + strings.Repeat("x", 600_000) + `"}`
-	if msg := refused(t, Input{Path: file(t, "r.jsonl", []byte(jsonl)), MaxRecord: 500_000}, specOf("{{.text}}")); !strings.HasPrefix(msg, "r.jsonl:1: a line of more than 500000 bytes\n") {
+	if msg := refused(t, Input{Path: file(t, "r.jsonl", []byte(jsonl)), MaxRecord: 500_000}, specOf("{{.text}}")); !strings.HasPrefix(msg, "r.jsonl:1: a line of more than 488 KiB\n    one JSON object per line is expected; --max-record raises the limit") {
 		t.Error(msg)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // record is one row as the input has it: a JSON object in the file's order.
@@ -168,8 +170,8 @@ func (l *recordLimit) begin(offset int64) { l.start = offset }
 func (l *recordLimit) Read(p []byte) (int, error) {
 	if l.delivered-l.start > l.max {
 		return 0, &Problem{
-			Line: l.line + 1, What: fmt.Sprintf("a record of more than %d bytes", l.max),
-			Remedy: "look for a quote that is not closed; the limit can be raised",
+			Line: l.line + 1, What: "a record of more than " + humanize.IBytes(uint64(l.max)),
+			Remedy: "look for a quote that is not closed; --max-record raises the limit",
 		}
 	}
 	n, err := l.r.Read(p)

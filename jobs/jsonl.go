@@ -5,8 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+
+	"github.com/dustin/go-humanize"
 )
 
 // jsonlReader reads one JSON object a line. Only LF ends a line: U+2028, U+2029
@@ -52,7 +53,7 @@ func (j *jsonlReader) readLine() ([]byte, error) {
 			text, err = j.r.ReadSlice('\n')
 			j.long = append(j.long, text...)
 			if len(j.long) > j.max {
-				return nil, &Problem{Line: j.line, What: fmt.Sprintf("a line of more than %d bytes", j.max), Remedy: "one JSON object per line is expected; the limit can be raised"}
+				return nil, &Problem{Line: j.line, What: "a line of more than " + humanize.IBytes(uint64(j.max)), Remedy: "one JSON object per line is expected; --max-record raises the limit"}
 			}
 		}
 		text = j.long

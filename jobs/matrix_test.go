@@ -26,7 +26,7 @@ func TestMatrix(t *testing.T) {
 
 func TestMatrixWithoutFields(t *testing.T) {
 	spec := specOf("{{.lang}}")
-	spec.Matrix, spec.IDColumn = []Axis{{"lang", []string{"ja"}}}, LineNumbers
+	spec.Matrix, spec.IDColumn = []Axis{{"lang", []string{"ja"}}}, RowNumbers
 	rows, err := read(t, Input{Path: file(t, "r.jsonl", []byte("{}\n{ }\n"))}, spec)
 	if err != nil || rows[1].ID != "2/ja" || string(rows[1].Fields) != `{ "lang":"ja"}` {
 		t.Errorf("%+v (%v)", rows, err)
@@ -71,9 +71,14 @@ func TestFieldsPassUnchanged(t *testing.T) {
 func TestIDsAreIdentity(t *testing.T) {
 	wantEqual(t, prompts(t, "r.jsonl", `{"id":"a","prompt":123}`+"\n"+`{"id":"A","prompt":123}`+"\n"+`{"id":3,"prompt":123}`, "{{.prompt}}"), "a=123", "A=123", "3=123")
 	spec := specOf("{{.text}}")
-	spec.IDColumn = LineNumbers
-	rows, err := read(t, Input{Path: file(t, "r.csv", []byte("text\nx\ny\n"))}, spec)
-	if err != nil || rows[0].ID != "2" || rows[1].ID != "3" {
-		t.Errorf("%+v (%v)", rows, err)
+	spec.IDColumn = RowNumbers
+	for name, content := range map[string]string{
+		"r.csv":   "text\n\"x\n\nx\"\n\ny\n",
+		"r.jsonl": "\n{\"text\":\"x\"}\n\n{\"text\":\"y\"}\n",
+	} {
+		rows, err := read(t, Input{Path: file(t, name, []byte(content))}, spec)
+		if err != nil || rows[0].ID != "1" || rows[1].ID != "2" {
+			t.Errorf("%s: %+v (%v)", name, rows, err)
+		}
 	}
 }

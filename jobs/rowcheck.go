@@ -9,7 +9,7 @@ import (
 
 // checkFields looks at what is a row's own, before any matrix value.
 func (p *pass) checkFields(rec record) (string, *Problem) {
-	id, bad := rowID(p.members, p.spec.idColumn(), rec.line)
+	id, bad := rowID(p.members, p.spec.idColumn(), rec.line, p.number)
 	if bad != nil {
 		return "", bad
 	}

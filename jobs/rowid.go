@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// LineNumbers as Spec.IDColumn makes the line number a row's id.
-const LineNumbers = "#"
+// RowNumbers as Spec.IDColumn makes the row's number its id: the first row is 1,
+// whatever lines the rows take up.
+const RowNumbers = "#"
 
 // maxRowID is the longest row id, in bytes: it is a table's column and a part
 // of every line of results.
@@ -25,9 +26,9 @@ func (s Spec) idColumn() string {
 
 // rowID takes a row's id from its fields. The text counts: '1' and 1 are the
 // same id, 'A' and 'a' are two.
-func rowID(ms []member, column string, line int) (string, *Problem) {
-	if column == LineNumbers {
-		return strconv.Itoa(line), nil
+func rowID(ms []member, column string, line, number int) (string, *Problem) {
+	if column == RowNumbers {
+		return strconv.Itoa(number), nil
 	}
 	for _, m := range ms {
 		if m.name == column {
@@ -36,7 +37,7 @@ func rowID(ms []member, column string, line int) (string, *Problem) {
 	}
 	return "", &Problem{
 		Line: line, Field: column, What: "the row has no such field, which is to identify it",
-		Remedy: "add it, name another with --id-column, or take line numbers with --id-column '#'",
+		Remedy: "add it, name another with --id-column, or take the row's number with --id-column '#'",
 	}
 }
 

@@ -25,6 +25,7 @@ type pass struct {
 	src   *source
 
 	rows     rowReader
+	number   int      // of the current record, from 1
 	header   []string // CSV's; nil for JSONL
 	members  []member
 	problems *problems
@@ -129,10 +130,10 @@ func (p *pass) startCSV(r io.Reader, format string) error {
 		p.problems.add(prob)
 	}
 	p.rows, p.header, c.limit.line = c, c.header, 1
-	if col := p.spec.idColumn(); p.problems.list.Total == 0 && col != LineNumbers && !slices.Contains(c.header, col) {
+	if col := p.spec.idColumn(); p.problems.list.Total == 0 && col != RowNumbers && !slices.Contains(c.header, col) {
 		p.problems.add(Problem{
 			Line: 1, Field: col, What: "no such column, which is to identify the rows; there are: " + strings.Join(c.header, ", "),
-			Remedy: "name another with --id-column, or take line numbers with --id-column '#'; if line 1 is not a header, add one",
+			Remedy: "name another with --id-column, or take the row's number with --id-column '#'; if line 1 is not a header, add one",
 		})
 	}
 	return nil
@@ -169,6 +170,7 @@ func (p *pass) readError(err error) (stop bool, _ error) {
 }
 
 func (p *pass) record(rec record) (stop bool, err error) {
+	p.number++
 	if p.members, err = members(rec.object, p.members[:0]); err != nil {
 		return true, err
 	}

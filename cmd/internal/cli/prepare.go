@@ -44,13 +44,17 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err != nil {
 		return nil, err
 	}
+	in := jobs.Input{Path: input, Stdin: f.In, Encoding: orElse(o.Encoding, c.Run.Encoding)}
+	if err := o.format(&in); err != nil {
+		return nil, &usageError{err}
+	}
 	quota, err := c.quotaOf(spec.Model)
 	if err != nil {
 		return nil, invalid(err)
 	}
 	spec.Lane = quota.lane.String()
 	b := &batch{quota: quota}
-	b.Prepared, err = jobs.Prepare(ctx, jobs.Input{Path: input, Stdin: f.In, Encoding: orElse(o.Encoding, c.Run.Encoding)}, spec,
+	b.Prepared, err = jobs.Prepare(ctx, in, spec,
 		jobs.PrepareOptions{Check: b.check, TemplateFile: o.Template, SystemFile: o.System})
 	if err != nil && ctx.Err() == nil {
 		return nil, invalid(err)

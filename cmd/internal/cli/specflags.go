@@ -33,6 +33,9 @@ type specOptions struct {
 	Encoding string
 	Attempts int
 
+	Delimiter string
+	MaxRecord string
+
 	Settings       jobs.Settings
 	temperature    float32
 	topP           float32
@@ -54,8 +57,10 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&o.Feature, "feature", "", "what the calls are for (default run.feature)")
 	fl.StringVar(&o.Tenant, "tenant", "", "`TENANT[/TEAM]` on whose behalf")
 	fl.StringVar(&o.Priority, "priority", "", "high, normal or low")
-	fl.StringVar(&o.IDColumn, "id-column", "", "the `COLUMN` that identifies a row; '#' for the row's number (default id)")
+	fl.StringVar(&o.IDColumn, "id-column", "", "the `COLUMN` that identifies a row; '#' takes the row's number, from 1 (default id)")
 	fl.StringVar(&o.Encoding, "encoding", "", "the input's `ENCODING` when it is not UTF-8: cp932, shift_jis, latin1, …")
+	fl.StringVar(&o.Delimiter, "delimiter", "", "the `CHARACTER` between CSV cells, or tab (default: a comma, a tab in .tsv files)")
+	fl.StringVar(&o.MaxRecord, "max-record", "16MiB", "the largest `SIZE` of one row in the input")
 	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
 	o.addSettingFlags(fl)
 }
