@@ -24,6 +24,7 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 	}
 	l.meter(j, &out, seen)
 	l.health.good()
+	l.way.open()
 	return j.run.readJSON(out)
 }
 
@@ -35,7 +36,7 @@ func (l *lane) caller(j *job, full bool) gemini.Caller {
 		Class: s.Class, Feature: s.Feature, Run: j.task.Run, Row: j.row, Attempt: j.attempt,
 		Path: limiter.Path{Organization: s.Organization, Tenant: s.Tenant, Team: s.Team,
 			Run: j.task.Run, Priority: limiter.Priority(s.Priority)},
-		Ticket: j.task.ID(), Full: full,
+		Lane: l.lane, Ticket: j.task.ID(), Full: full,
 	}
 }
 
@@ -73,8 +74,10 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 		return refused(denied)
 	case seen.Verdict == nil:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "invalid_request", Message: short(gemini.Redact(err.Error()))}}
-	case seen.Sent == 0:
-		return outcome{wait: unknownWait, why: "waiting for a way to the provider (" + seen.Verdict.Reason + ")"}
+	case seen.Sent == 0, seen.Verdict.Scope == gemini.ScopeWorker:
+		return l.noWay(*seen.Verdict, now)
+	case seen.Status > 0:
+		l.way.open()
 	}
 	l.meter(j, &got, seen)
 	if seen.Status == 200 && err == nil && seen.Verdict.Scope == gemini.ScopeJob && got.end != jobs.Done {

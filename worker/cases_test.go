@@ -32,6 +32,20 @@ func TestEmbeddingRows(t *testing.T) {
 	})
 }
 
+// TestModelOfAnotherConfiguration: a worker whose own configuration does not
+// know the model serves its lane all the same; the gate has the limits.
+func TestModelOfAnotherConfiguration(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start(r.config())
+		pass(time.Minute)
+		run := r.enqueue(3, spec(func(s *jobs.Spec) { s.Model, s.Lane = "gemini-3.5-flash", "gemini/test/global/gemini-3.5-flash" }))
+		if c := r.await(run, 10*time.Second); c[jobs.Done] != 3 {
+			t.Errorf("rows are %s", tally(c))
+		}
+	})
+}
+
 // TestJSONRows: with a schema the result has the parsed answer; a cut one is no
 // success.
 func TestJSONRows(t *testing.T) {

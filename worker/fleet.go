@@ -43,9 +43,17 @@ type WorkerInfo struct { //nolint:revive // Info alone would not say whose
 // LaneInfo is one lane of a worker: how many calls it may make at once and how
 // many it makes now.
 type LaneInfo struct {
-	Lane  string `json:"lane"`
-	Slots int    `json:"slots"`
-	Busy  int    `json:"busy"`
+	Lane    string   `json:"lane"`
+	Slots   int      `json:"slots"`
+	Busy    int      `json:"busy"`
+	Trouble *Trouble `json:"trouble,omitempty"`
+}
+
+// Trouble is why a worker cannot reach the provider.
+type Trouble struct {
+	Why   string    `json:"why"`   // "network: dial tcp …: connection refused"
+	Since time.Time `json:"since"` //
+	Next  time.Time `json:"next"`  // when it tries again
 }
 
 // Serves gives the worker's entry for a lane.
@@ -72,6 +80,23 @@ func Serving(fleet []WorkerInfo, lane string) (workers, slots int) {
 		}
 	}
 	return workers, slots
+}
+
+// NoWay gives the trouble of a lane that no worker of the fleet can work on; nil
+// when one can, or none serves it.
+func NoWay(fleet []WorkerInfo, lane string) *Trouble {
+	var last *Trouble
+	for _, w := range fleet {
+		l, ok := w.Serves(lane)
+		switch {
+		case !ok:
+		case l.Trouble == nil:
+			return nil
+		case last == nil || l.Trouble.Next.Before(last.Next):
+			last = l.Trouble
+		}
+	}
+	return last
 }
 
 func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string) ([]WorkerInfo, error) {

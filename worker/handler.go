@@ -150,5 +150,5 @@ func (l *lane) callInSlot(ctx context.Context, j *job) outcome {
 	if !j.slot && !j.placeOnly && j.begun.From == jobs.Waiting {
 		j.slot = l.slots.take(l.w.stopping, true, l.w.cfg.Now)
 	}
-	return l.call(ctx, j, !j.slot)
+	return l.callIfOpen(ctx, j)
 }

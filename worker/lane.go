@@ -35,6 +35,7 @@ type lane struct {
 	pulls  sync.WaitGroup
 	notice notices
 	health health
+	way    way
 }
 
 // watchLanes starts a server for each lane that has queues, as they appear.

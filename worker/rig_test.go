@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,9 +55,12 @@ func newRig(t testing.TB, faults ...geminitest.Fault) *rig {
 // client is the SDK over the governed transport over the simulated Gemini.
 func (r *rig) client() *genai.Client { return r.clientOver(r.gate) }
 
-func (r *rig) clientOver(gate gemini.Gate) *genai.Client {
+func (r *rig) clientOver(gate gemini.Gate) *genai.Client { return r.clientVia(r.sim, gate) }
+
+// clientVia sends over another way than straight to the simulated Gemini.
+func (r *rig) clientVia(base http.RoundTripper, gate gemini.Gate) *genai.Client {
 	r.Helper()
-	tr, err := gemini.NewTransport(gemini.TransportConfig{Base: r.sim, APIKey: "test-key", Gate: gate, Lanes: testLanes()})
+	tr, err := gemini.NewTransport(gemini.TransportConfig{Base: base, APIKey: "test-key", Gate: gate, Lanes: testLanes()})
 	if err != nil {
 		r.Fatal(err)
 	}

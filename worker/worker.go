@@ -134,7 +134,7 @@ func (w *Worker) Info() WorkerInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, l := range w.lanes {
-		info.Lanes = append(info.Lanes, LaneInfo{Lane: name, Slots: l.slots.size(), Busy: l.slots.busy()})
+		info.Lanes = append(info.Lanes, LaneInfo{Lane: name, Slots: l.slots.size(), Busy: l.slots.busy(), Trouble: l.way.trouble()})
 	}
 	return info
 }

@@ -46,7 +46,7 @@ func (c *call) prepare(req *http.Request) (err error) {
 		return err
 	}
 	if c.route.model != "" {
-		if c.obs.Lane, c.model, err = c.t.cfg.Lanes.Lookup(c.route.model); err != nil {
+		if c.obs.Lane, c.model, err = c.t.cfg.Lanes.lookupOr(c.route.model, c.caller.Lane); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,9 @@ type Caller struct {
 	Run     string // run id of a bulk row
 	Row     string // row id of a bulk row
 	Attempt int    // from 1
+	// Lane is used for a model that the LaneMap does not know: whoever made the
+	// job knew its limits, and the gate has them. The zero Lane is none.
+	Lane    limiter.Lane
 	Ticket  string // what waits when there is no room; empty: nothing does
 	Full    bool   // see limiter.Request.Full
 	TraceID string // made by the transport when empty

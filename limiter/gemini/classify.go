@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -78,10 +80,18 @@ func errorVerdict(err error) Verdict {
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, errAbandoned):
 		v.Scope, v.Reason = ScopeJob, "cancelled"
-	case errors.As(err, &dns), errors.As(err, &dial) && dial.Op == "dial":
+	case errors.As(err, &dns), errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"), never(err):
 		v.Scope, v.Reason = ScopeWorker, "network"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		v.Reason = "timeout"
 	}
 	return v
+}
+
+// never holds for errors that every call from this process meets: nothing of
+// ours reached the API, and no row is to blame.
+func never(err error) bool {
+	var cert *tls.CertificateVerificationError // a proxy that reads along, or a wrong clock
+	return errors.As(err, &cert) || errors.Is(err, http.ErrSchemeMismatch) ||
+		strings.Contains(err.Error(), "net/http: invalid header field") // of net/http, which has no type for it
 }

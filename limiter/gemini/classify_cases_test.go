@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -162,6 +163,10 @@ func TestErrorsOfTheWay(t *testing.T) {
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), ScopeModel, "timeout"},
 		{&net.DNSError{Err: "no such host"}, ScopeWorker, "network"},
 		{&net.OpError{Op: "dial", Err: errors.New("refused")}, ScopeWorker, "network"},
+		{&net.OpError{Op: "proxyconnect", Err: errors.New("refused")}, ScopeWorker, "network"},
+		{fmt.Errorf("x: %w", &tls.CertificateVerificationError{Err: errors.New("unknown authority")}), ScopeWorker, "network"},
+		{http.ErrSchemeMismatch, ScopeWorker, "network"},
+		{errors.New(`net/http: invalid header field value for "X-Goog-Api-Key"`), ScopeWorker, "network"},
 		{&net.OpError{Op: "read", Err: errors.New("reset")}, ScopeModel, "connection"},
 		{io.ErrUnexpectedEOF, ScopeModel, "connection"},
 	} {

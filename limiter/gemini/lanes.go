@@ -78,6 +78,16 @@ func (m *LaneMap) Lookup(name string) (limiter.Lane, Model, error) {
 	return m.lane(model.Name), model, nil
 }
 
+// lookupOr is Lookup with the caller's own lane for a model that is not
+// configured here. The lane must be of this project, since the key is.
+func (m *LaneMap) lookupOr(name string, other limiter.Lane) (limiter.Lane, Model, error) {
+	lane, model, err := m.Lookup(name)
+	if err == nil || other.Model == "" || other.Scope() != m.lane("").Scope() {
+		return lane, model, err
+	}
+	return other, Model{Name: NormalizeModel(name), Context: DefaultContext, MaxOutput: DefaultMaxOutput}, nil
+}
+
 // Lanes gives every lane of the project, sorted by model.
 func (m *LaneMap) Lanes() []limiter.Lane {
 	lanes := make([]limiter.Lane, len(m.names))

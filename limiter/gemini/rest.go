@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"nightshift/limiter"
@@ -33,6 +34,9 @@ func (c *call) rest() {
 	lanes := []limiter.Lane{c.obs.Lane}
 	if v.Scope == ScopeProject || v.Scope == ScopeBilling {
 		lanes = c.t.cfg.Lanes.Lanes()
+		if !slices.Contains(lanes, c.obs.Lane) {
+			lanes = append(lanes, c.obs.Lane)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
 	defer cancel()

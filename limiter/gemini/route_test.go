@@ -216,6 +216,30 @@ func TestRequestBodies(t *testing.T) {
 	}
 }
 
+// TestCallersLane: a model that is not configured here is counted in the lane
+// that the caller names, when it is of the same project.
+func TestCallersLane(t *testing.T) {
+	theirs := limiter.Lane{Provider: "gemini", Project: "proj", Region: "global", Model: "gemini-9-flash"}
+	other := theirs
+	other.Project = "other"
+	for lane, want := range map[limiter.Lane]int{theirs: 1, other: 0, {}: 0} {
+		gate := &fakeGate{}
+		tr := newTestTransport(t, replies(200, "application/json", good), gate)
+		ctx := WithCaller(t.Context(), Caller{Class: "bulk", Feature: "test", Lane: lane})
+		resp, err := tr.RoundTrip(post(ctx, "/v1beta/models/gemini-9-flash:generateContent", question))
+		if err == nil {
+			resp.Body.Close()
+		}
+		if (err == nil) != (want == 1) || len(gate.acquired) != want {
+			t.Errorf("lane %q: %v, %d permits asked for, want %d", lane, err, len(gate.acquired), want)
+			continue
+		}
+		if want == 1 && gate.acquired[0].Lane != lane {
+			t.Errorf("counted in %s, want %s", gate.acquired[0].Lane, lane)
+		}
+	}
+}
+
 func TestLaneMap(t *testing.T) {
 	if _, err := NewLaneMap("p", "", Model{Name: "a", Aliases: []string{"X"}}, Model{Name: "b", Aliases: []string{"models/x"}}); err == nil {
 		t.Error("one name for two models")

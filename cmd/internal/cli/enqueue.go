@@ -46,7 +46,7 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 		return err
 	}
 	defer b.close()
-	if err := be.lim.Configure(ctx, be.conf.limiterConfig()); err != nil {
+	if err := be.configure(ctx); err != nil {
 		return err
 	}
 	bar := f.newBar("enqueueing", b.Rows)

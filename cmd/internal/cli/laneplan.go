@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,30 @@ func (l *loaded) quotaOf(model string) (laneQuota, error) {
 	}
 	q.most = int64(float64(q.limits.InputTPM) * q.share)
 	return q, nil
+}
+
+// configure writes our limits for the whole project. A lane that we do not know
+// keeps those it has while rows wait in it: they were enqueued with another
+// configuration, and without limits nobody could serve them.
+func (b *backend) configure(ctx context.Context) error {
+	conf := b.conf.limiterConfig()
+	stored, err := b.lim.Lanes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, lc := range stored {
+		if slices.ContainsFunc(conf.Lanes, func(own limiter.LaneConfig) bool { return own.Lane == lc.Lane }) {
+			continue
+		}
+		open, err := b.openRows(ctx, lc.Lane.String(), "")
+		if err != nil {
+			return err
+		}
+		if open > 0 {
+			conf.Lanes = append(conf.Lanes, lc)
+		}
+	}
+	return b.lim.Configure(ctx, conf)
 }
 
 // reserved is the share that classes above bulk hold while they are idle.

@@ -46,7 +46,7 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	if len(be.conf.Models) == 0 {
 		return be.conf.noLimits("gemini-3.5-flash")
 	}
-	if err := be.lim.Configure(ctx, be.conf.limiterConfig()); err != nil {
+	if err := be.configure(ctx); err != nil {
 		return err
 	}
 	e, err := be.newEngine(ctx, nil)
