@@ -110,15 +110,34 @@ func (l *loaded) apiKey() (string, error) {
 			return "", configErrorf("gemini.api_key_file: %v", err)
 		}
 		if key := strings.TrimSpace(string(b)); key != "" {
-			return key, nil
+			return key, checkKey(key, "gemini.api_key_file: "+file)
 		}
 		return "", configErrorf("gemini.api_key_file: %s is empty", file)
 	}
 	if key := strings.TrimSpace(os.Getenv(l.Gemini.APIKeyEnv)); key != "" {
-		return key, nil
+		return key, checkKey(key, "the environment variable "+l.Gemini.APIKeyEnv)
 	}
 	return "", fmt.Errorf("no API key: put it in the environment variable %s (one is made at https://aistudio.google.com/apikey), "+
 		"or name a file in gemini.api_key_file; --gemini simulated needs none", l.Gemini.APIKeyEnv)
+}
+
+// checkKey refuses what no header can carry: every call would fail by it. The
+// key itself is not repeated.
+func checkKey(key, where string) error {
+	bad := strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	if bad < 0 {
+		return nil
+	}
+	return configErrorf("%s holds no API key: its character %d is a space, a line break or not ASCII; is there more than the key in it?",
+		where, len([]rune(key[:bad]))+1)
+}
+
+// keyRemedy is what to do when the provider refuses the key.
+func (l *loaded) keyRemedy() string {
+	if file := l.Gemini.APIKeyFile; file != "" {
+		return "put a working key into " + file + " and restart the worker"
+	}
+	return "put a working key into " + l.Gemini.APIKeyEnv + " and restart the worker"
 }
 
 // simulation is a simulated project with the limits that are configured, so
