@@ -3,8 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 )
 
 // EnqueueOptions are the choices of one enqueue.
@@ -75,8 +73,8 @@ func (s *Store) claim(ctx context.Context, p *Prepared) (m meta, known bool, err
 	if name == "" {
 		name = "=" + p.Digest + p.Inputs + queueOf(p.Spec)
 	}
-	if strings.HasPrefix(p.Spec.Name, "=") || strings.ContainsAny(p.Spec.Name, "\n\r\t") {
-		return m, false, fmt.Errorf("a run's name may not begin with '=' or hold line breaks: %q", p.Spec.Name)
+	if err := CheckName(p.Spec.Name); err != nil {
+		return m, false, err
 	}
 	id := newRunID(s.now())
 	ok, err := s.rdb.HSetNX(ctx, keyNames, name, id).Result()

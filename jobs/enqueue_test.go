@@ -402,7 +402,23 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %v (%v), want %s", ref, r.ID, err, want)
 		}
 	}
+	third := b.enqueue(named("once more"), rows("a:1"), EnqueueOptions{}).Run
+	b.rdb.HSet(b.ctx, keyNames, "oncoming", "its enqueue died before the record")
+	for ref, want := range map[string]string{"one": first.ID, "onc": third.ID, "once more": third.ID} {
+		if r, err := b.Find(b.ctx, ref); err != nil || r.ID != want {
+			t.Errorf("%q: %v (%v), want %s", ref, r.ID, err, want)
+		}
+	}
 	var ae *AmbiguousError
+	if _, err := b.Find(b.ctx, "on"); !errors.As(err, &ae) || len(ae.Matches) != 2 || ae.Matches[0].ID != first.ID {
+		t.Errorf("ambiguous name: %v", err)
+	}
+	if _, err := b.Find(b.ctx, "="); !errors.Is(err, ErrNoRun) { // what runs without a name are known by
+		t.Errorf("a digest: %v", err)
+	}
+	if err := b.Purge(b.ctx, third.ID); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := b.Find(b.ctx, first.ID[:2]); !errors.As(err, &ae) || len(ae.Matches) != 2 {
 		t.Errorf("ambiguous: %v", err)
 	}
@@ -412,6 +428,19 @@ func TestFind(t *testing.T) {
 	all, err := b.Runs(b.ctx)
 	if err != nil || len(all) != 2 || all[0].ID != second.ID || all[1].Rows != 1 {
 		t.Errorf("runs %+v (%v)", all, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, good := range []string{"", "night", "café 2026-11", "a=b", "日本語", strings.Repeat("é", 100)} {
+		if err := CheckName(good); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{"-o", "=x", "a\nb", "a\tb", "a\x1b[31m", "a\u202eb", "\xff", " a", "a ", " ", strings.Repeat("é", 101)} {
+		if err := CheckName(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
 	}
 }
 

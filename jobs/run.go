@@ -2,8 +2,11 @@ package jobs
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Kind is what a run asks of the model.
@@ -82,6 +85,26 @@ type Run struct {
 	Rows    int64     `json:"rows"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
+}
+
+// maxName is a run's longest name, in characters: it stands in tables and is
+// typed in commands.
+const maxName = 100
+
+// CheckName says what is wrong with a run's name; "" is none and good. A name is
+// an argument of commands, so that it may not look like a flag.
+func CheckName(name string) error {
+	switch {
+	case strings.HasPrefix(name, "-"), strings.HasPrefix(name, "="):
+		return fmt.Errorf("a run's name may not begin with %q: %.100q", name[:1], name)
+	case strings.TrimSpace(name) != name:
+		return fmt.Errorf("a run's name may not begin or end with a space: %.100q", name)
+	case !utf8.ValidString(name), strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("a run's name may not have control characters or line breaks in it: %.100q", name)
+	case utf8.RuneCountInString(name) > maxName:
+		return fmt.Errorf("a run's name may have %d characters, this one has %d", maxName, utf8.RuneCountInString(name))
+	}
+	return nil
 }
 
 // Title is the run's name, or its id where it has none.

@@ -20,7 +20,7 @@ var (
 	ErrNoRow = errors.New("no such row")
 )
 
-// AmbiguousError says that a shortened run id matches several.
+// AmbiguousError says that the beginning of a run's name or id matches several.
 type AmbiguousError struct {
 	Ref     string
 	Matches []Run
@@ -97,23 +97,42 @@ func (s *Store) Load(ctx context.Context, id string) (Run, error) {
 }
 
 // Find gives the run that ref means: "" is the latest; a name, an id, or the
-// beginning of one id.
+// beginning of one name or id.
 func (s *Store) Find(ctx context.Context, ref string) (Run, error) {
 	if ref == "" {
 		return s.latest(ctx)
 	}
-	id, err := s.rdb.HGet(ctx, keyNames, ref).Result()
-	if err == nil {
+	names, err := s.rdb.HGetAll(ctx, keyNames).Result()
+	if err != nil {
+		return Run{}, err
+	}
+	if id, ok := names[ref]; ok {
 		return s.Load(ctx, id)
 	}
-	if !errors.Is(err, redis.Nil) {
-		return Run{}, err
+	if r, err := s.Load(ctx, ref); err == nil || !errors.Is(err, ErrNoRun) {
+		return r, err
 	}
 	ids, err := s.rdb.ZRange(ctx, keyRuns, 0, -1).Result()
 	if err != nil {
 		return Run{}, err
 	}
-	return s.byPrefix(ctx, ref, ids)
+	return s.only(ctx, ref, beginning(ref, ids, names))
+}
+
+// beginning gives the ids of the runs whose id or name begins with ref, by age.
+func beginning(ref string, ids []string, names map[string]string) []string {
+	begins := map[string]bool{}
+	for name, id := range names {
+		// What begins with "=" is a digest: the run has no name.
+		begins[id] = begins[id] || strings.HasPrefix(name, ref) && name[0] != '='
+	}
+	var found []string
+	for _, id := range ids {
+		if begins[id] || strings.HasPrefix(id, ref) {
+			found = append(found, id)
+		}
+	}
+	return found
 }
 
 func (s *Store) latest(ctx context.Context) (Run, error) {
@@ -127,14 +146,12 @@ func (s *Store) latest(ctx context.Context) (Run, error) {
 	return s.Load(ctx, ids[0])
 }
 
-func (s *Store) byPrefix(ctx context.Context, ref string, ids []string) (Run, error) {
+// only loads the one run that is found.
+func (s *Store) only(ctx context.Context, ref string, ids []string) (Run, error) {
 	var found []Run
 	for _, id := range ids {
-		if !strings.HasPrefix(id, ref) {
-			continue
-		}
 		r, err := s.Load(ctx, id)
-		if err != nil || id == ref {
+		if err != nil {
 			return r, err
 		}
 		found = append(found, r)

@@ -10,6 +10,13 @@ import (
 	"nightshift/jobs"
 )
 
+func (o *specOptions) name() error {
+	if err := jobs.CheckName(o.Name); err != nil {
+		return fmt.Errorf("--name: %w", err)
+	}
+	return nil
+}
+
 // anyNumber is the end of a range that the API does not bound.
 const anyNumber = math.MaxInt32
 

@@ -61,6 +61,14 @@ func TestMatrixWithAnEmptyValue(t *testing.T) {
 	}
 }
 
+func TestNamesThatCannotBeTyped(t *testing.T) {
+	for _, name := range []string{"-x", "a\nb", strings.Repeat("x", 101)} {
+		if code, said := plan(t, "--name="+name); code != exitUsage || !strings.Contains(said, "nightshift: --name: a run's name may") {
+			t.Errorf("%q: %d, %s", name, code, said)
+		}
+	}
+}
+
 func TestNumbersInRange(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--temperature=0", "--top-p=1", "--top-k=1", "--thinking-budget=-1", "--max-output-tokens=1", "--attempts=0"},

@@ -94,7 +94,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 	for _, err := range []error{
 		oneOf("--kind", o.Kind, string(jobs.Generate), string(jobs.Embed)),
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
-		o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
+		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
 		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s),
 	} {
 		if err != nil {
