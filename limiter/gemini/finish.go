@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"nightshift/limiter"
 )
@@ -164,8 +165,11 @@ func (c *call) settle(outcome limiter.Outcome, used limiter.Amounts) {
 	defer cancel()
 	p := c.obs.Permit
 	err := c.t.cfg.Gate.Settle(ctx, limiter.Settlement{ID: p.ID, Lane: p.Lane, Outcome: outcome, Used: used})
-	if err != nil {
-		c.t.log.Warn("settlement lost, the permit lapses at its estimate",
+	if err == nil {
+		return
+	}
+	if n, due := c.t.lostSettlements.note(time.Now()); due {
+		c.t.log.Warn("settlements lost, their permits lapse at their estimates", "count", n,
 			"lane", p.Lane.String(), "permit", p.ID, "outcome", string(outcome), "error", Redact(err.Error()))
 	}
 }

@@ -76,6 +76,8 @@ type Transport struct {
 	cooler Cooler
 	counts *countGate
 	log    *slog.Logger
+
+	lostSettlements tally
 }
 
 // NewTransport checks the configuration; an error names the field.
