@@ -539,11 +539,11 @@ func TestLostDataIsRestored(t *testing.T) {
 func ExampleDenied_Error() {
 	m := NewModel(Scope{"gemini", "main"}, noon)
 	lane := Lane{"gemini", "main", "global", "flash"}
-	_ = m.Configure(nil, Config{Scope: lane.Scope(), Classes: classes, Lanes: []LaneConfig{{Lane: lane, Limits: Limits{RPM: 1}}}})
+	_ = m.Configure(context.Background(), Config{Scope: lane.Scope(), Classes: classes, Lanes: []LaneConfig{{Lane: lane, Limits: Limits{RPM: 1}}}})
 	q := Request{ID: "a", Lane: lane, Class: "interactive", Amounts: Amounts{Requests: 1}}
-	_, _ = m.Acquire(nil, q)
+	_, _ = m.Acquire(context.Background(), q)
 	q.ID = "b"
-	_, err := m.Acquire(nil, q)
+	_, err := m.Acquire(context.Background(), q)
 	fmt.Println(err)
 	// Output: no permit for flash as interactive: quota (rpm: 1 of 1 used, 1 missing), retry in 1m1s
 }

@@ -28,7 +28,6 @@ type fleet struct {
 	start    time.Time
 	done     int
 	grants   []time.Duration // since start
-	peak     int64           // most requests that were admitted in one window
 }
 
 type rowJob struct {

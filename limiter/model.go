@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -131,7 +132,7 @@ func (m *Model) Acquire(_ context.Context, q Request) (*Permit, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, t, err := m.enter(q.Lane)
-	if err == ErrUnknownLane {
+	if errors.Is(err, ErrUnknownLane) {
 		return nil, unknownLane(q, t)
 	}
 	if err != nil {

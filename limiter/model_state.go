@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 )
 
 // lua/state.lua and restore.lua.
@@ -92,7 +93,7 @@ func (m *Model) Restore(_ context.Context, s Snapshot) error {
 	defer m.mu.Unlock()
 	for _, x := range s.Counters {
 		n, _, err := m.enter(x.Lane)
-		if err == ErrUnknownLane {
+		if errors.Is(err, ErrUnknownLane) {
 			continue
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -302,7 +303,7 @@ func TestLostReleaseAndDrop(t *testing.T) {
 		q.Ticket = "c"
 		b.granted(q)
 		b.must(b.DropLeaf(b.Context(), b.lane, Path{Run: "r", Priority: High}.Leaf()))
-		if _, err := b.Ticket(b.Context(), b.lane, "d"); err != ErrNoTicket {
+		if _, err := b.Ticket(b.Context(), b.lane, "d"); !errors.Is(err, ErrNoTicket) {
 			b.Fatalf("ticket d after its run was dropped: %v", err)
 		}
 		b.wait(time.Second)

@@ -113,7 +113,7 @@ func (l *loaded) fill(c *Config) error {
 	}}
 	err := l.k.UnmarshalWithConf("", c, conf)
 	if wrong := new(mapstructure.DecodeError); errors.As(err, &wrong) {
-		return fmt.Errorf("%s: %v", wrong.Name(), wrong.Unwrap())
+		return fmt.Errorf("%s: %w", wrong.Name(), wrong.Unwrap())
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 }
 
 // close removes what was kept of standard input; what stays is the system's to clean.
-func (b *batch) close() { _ = b.Prepared.Close() }
+func (b *batch) close() { _ = b.Close() }
 
 // check refuses a row that the model or its minute could never take, and adds
 // the others up.
