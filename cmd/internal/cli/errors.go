@@ -79,7 +79,7 @@ func runErrors(ctx context.Context, o *errorsOptions, be *backend, run jobs.Run)
 func (o *errorsOptions) noteCancelled(ctx context.Context, be *backend, run jobs.Run) error {
 	counts, err := be.store.Counts(ctx, run.ID)
 	if n := counts[jobs.Cancelled]; err == nil && n > 0 {
-		o.say("%s rows are cancelled; to make them: nightshift retry %s --only cancelled", humanize.Comma(n), run.Title())
+		o.say("%s rows are cancelled; to make them: nightshift retry %s --only cancelled", humanize.Comma(n), typed(run))
 	}
 	return err
 }
@@ -137,6 +137,6 @@ func (o *errorsOptions) printCauses(run jobs.Run, list []*cause) error {
 	if err := o.print(t, list); err != nil || len(list) == 0 {
 		return err
 	}
-	o.say("again: nightshift retry %s --only %s", run.Title(), orElse(list[0].Cause, list[0].State))
+	o.say("again: nightshift retry %s --only %s", typed(run), orElse(list[0].Cause, list[0].State))
 	return nil
 }

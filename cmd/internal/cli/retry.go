@@ -40,7 +40,7 @@ func runRetry(ctx context.Context, o *retryOptions, be *backend, run jobs.Run) e
 	}
 	fmt.Fprintf(o.Out, "%s: %s rows enqueued again\n", run.Title(), humanize.Comma(n))
 	if n == 0 {
-		o.say("nothing to retry; `nightshift errors %s` lists what failed", run.Title())
+		o.say("nothing to retry; `nightshift errors %s` lists what failed", typed(run))
 	}
 	return nil
 }
