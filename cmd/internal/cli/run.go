@@ -144,7 +144,7 @@ func (f *factory) openSession(ctx context.Context) (*session, error) {
 	} else if s.backend, err = f.connect(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := s.lim.Configure(ctx, c.limiterConfig()); err != nil {
+	if err := s.configure(ctx); err != nil {
 		s.close()
 		return nil, err
 	}
