@@ -188,12 +188,32 @@ func TestPausedQueue(t *testing.T) {
 	})
 }
 
+// spoil changes what the ledger has of a run, as an older program may have
+// written it: enqueueing would refuse it.
+func (r *rig) spoil(run jobs.Run, field, old, now string) {
+	r.Helper()
+	n := 0
+	for _, key := range r.mini.Keys() {
+		if !strings.Contains(key, run.ID) || r.mini.Type(key) != "hash" {
+			continue
+		}
+		if v := r.mini.HGet(key, field); strings.Contains(v, old) {
+			r.mini.HSet(key, field, strings.ReplaceAll(v, old, now))
+			n++
+		}
+	}
+	if n != 1 {
+		r.Fatalf("%q is in %d fields %q of the run's keys, want 1", old, n, field)
+	}
+}
+
 // TestUnusableSchema: a run whose schema is JSON but no JSON Schema fails its
 // rows with the reason instead of keeping them for ever.
 func TestUnusableSchema(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
-		run := r.enqueue(1, spec(func(s *jobs.Spec) { s.Settings.ResponseSchema = json.RawMessage(`{"type":"objekt"}`) }))
+		run := r.enqueue(1, spec(func(s *jobs.Spec) { s.Settings.ResponseSchema = json.RawMessage(`{"type":"object"}`) }))
+		r.spoil(run, "record", `"type":"object"`, `"type":"objekt"`)
 		r.start(r.config())
 		r.await(run, 10*time.Second)
 		if res := r.results(run)["r0"]; res.Error == nil || res.Error.Cause != "invalid_run" || !strings.Contains(res.Error.Message, "response schema") || len(r.sim.Calls()) != 0 {

@@ -26,13 +26,15 @@ const (
 
 // WorkerInfo is what a worker process tells the others about itself.
 type WorkerInfo struct { //nolint:revive // Info alone would not say whose
-	ID       string     `json:"id"`
-	Host     string     `json:"host"`
-	PID      int        `json:"pid"`
-	Started  time.Time  `json:"started"`
-	Seen     time.Time  `json:"-"` // Redis's clock
-	Draining bool       `json:"draining,omitempty"`
-	Lanes    []LaneInfo `json:"lanes"`
+	ID       string        `json:"id"`
+	Host     string        `json:"host"`
+	PID      int           `json:"pid"`
+	Started  time.Time     `json:"started"`
+	Seen     time.Time     `json:"-"`                 // Redis's clock
+	Quiet    time.Duration `json:"-"`                 // how long ago that was
+	Project  string        `json:"project,omitempty"` // whose lanes it serves; "" is any
+	Draining bool          `json:"draining,omitempty"`
+	Lanes    []LaneInfo    `json:"lanes"`
 
 	Done    int64 `json:"done"`    // rows with a good result since it started
 	Bad     int64 `json:"bad"`     // rows that ended otherwise
@@ -104,14 +106,18 @@ func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string) 
 	if err != nil {
 		return nil, fmt.Errorf("reading the worker fleet: %w", err)
 	}
+	if len(reply)%2 == 0 {
+		return nil, fmt.Errorf("reading the worker fleet: strange answer of %d parts", len(reply))
+	}
+	now, _ := strconv.ParseInt(reply[0], 10, 64)
 	var fleet []WorkerInfo
-	for pair := range slices.Chunk(reply, 2) {
+	for pair := range slices.Chunk(reply[1:], 2) {
 		var w WorkerInfo
 		ms, err := strconv.ParseInt(pair[0], 10, 64)
 		if err != nil || json.Unmarshal([]byte(pair[1]), &w) != nil {
 			continue // a newer version's entry is not ours to read
 		}
-		w.Seen = time.UnixMilli(ms)
+		w.Seen, w.Quiet = time.UnixMilli(ms), time.Duration(now-ms)*time.Millisecond
 		fleet = append(fleet, w)
 	}
 	slices.SortFunc(fleet, func(a, b WorkerInfo) int { return strings.Compare(a.ID, b.ID) })

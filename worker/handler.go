@@ -20,6 +20,7 @@ type job struct {
 	run       *run
 	attempt   int  // from 1
 	slot      bool // a call slot is held
+	paid      bool // it counts in Worker.paid
 	placeOnly bool // a place in the line is wanted, never a call
 	called    bool // a permit was given
 	prompt    string
@@ -67,6 +68,9 @@ func (l *lane) whenFree(ctx context.Context, j *job) error {
 	defer func() {
 		if j.slot {
 			l.slots.give()
+		}
+		if j.paid {
+			l.w.paid.Add(-1)
 		}
 	}()
 	switch {
@@ -149,6 +153,9 @@ func (l *lane) callInSlot(ctx context.Context, j *job) outcome {
 	defer landed()
 	if !j.slot && !j.placeOnly && j.begun.From == jobs.Waiting {
 		j.slot = l.slots.take(l.w.stopping, true, l.w.cfg.Now)
+	}
+	if j.paid = j.slot; j.paid {
+		l.w.paid.Add(1)
 	}
 	return l.callIfOpen(ctx, j)
 }

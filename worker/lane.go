@@ -52,6 +52,9 @@ func (w *Worker) watchLanes(ctx context.Context) {
 
 func (w *Worker) findLanes(ctx context.Context) {
 	names, err := w.cfg.Store.Lanes(ctx)
+	if err != nil && (ctx.Err() != nil || w.stopping.Err() != nil) {
+		return // no lane is taken up any more
+	}
 	if err != nil {
 		w.cfg.Logger.Warn("cannot look for new lanes; those known are served on", "err", err)
 		return

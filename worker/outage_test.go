@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -123,6 +124,35 @@ func TestLongOutage(t *testing.T) {
 		}
 		if q := r.queue(jobs.Normal); q.Size != 0 {
 			t.Errorf("asynq still has %d tasks", q.Size)
+		}
+	})
+}
+
+// TestStopInOutage: a worker with nothing in flight ends within seconds although
+// Redis is away, and says nothing about lanes that it does not want any more.
+func TestStopInOutage(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		l, c := r.cuttable()
+		run := r.enqueue(4, spec())
+		_, stop := r.start(r.over(c))
+		r.await(run, time.Minute)
+		l.set(true)
+		pass(20 * time.Second)
+		before := strings.Count(r.log.text(), "cannot look for new lanes")
+		began := time.Now()
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %v to stop", took)
+		}
+		if after := strings.Count(r.log.text(), "cannot look for new lanes"); after != before {
+			t.Errorf("%d lines about new lanes while it stopped", after-before)
+		}
+		l.set(false)
+		if err := c.Ping(context.Background()).Err(); err != nil {
+			t.Errorf("the client is of no use any more: %v", err)
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nightshift/jobs"
@@ -84,6 +85,8 @@ type Worker struct {
 	stats    counters
 	info     WorkerInfo // id, host, pid, started
 
+	patience *patience
+	paid     atomic.Int64       // rows with a call that went out, or its answer, in hand
 	handlers sync.WaitGroup     // handlers, not asynq's slots: a handler may outlive those
 	inHand   sync.Map           // task ids that have a handler
 	stopping context.Context    // ends when the drain begins
@@ -107,8 +110,12 @@ func New(cfg Config) (*Worker, error) {
 		lanes:  map[string]*lane{},
 		failed: make(chan error, 1),
 		info:   identity(cfg.Now()),
+
+		patience: newPatience(),
 	}
+	cfg.Redis.AddHook(w.patience)
 	w.stopping, w.stop = context.WithCancel(context.Background())
+	w.info.Project = cfg.Scope.Project
 	w.registry = &registry{rdb: cfg.Redis, self: w.Info}
 	return w, nil
 }
@@ -171,17 +178,26 @@ func (w *Worker) drain() {
 		lanes = append(lanes, l)
 	}
 	w.mu.Unlock()
-	var all sync.WaitGroup
+	drained := make(chan struct{})
+	var all, watch sync.WaitGroup
+	watch.Go(func() { w.losePatience(drained) })
 	for _, l := range lanes {
 		all.Go(l.shutdown)
 	}
 	all.Wait()
 	w.handlers.Wait()
+	close(drained)
+	watch.Wait()
 }
 
 // leave takes the worker off the fleet's list and hands the spool's results in.
 func (w *Worker) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	limit := 5 * time.Second
+	if w.patience.over() {
+		limit = time.Second // Redis is away
+		defer w.patience.renew()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if err := w.registry.leave(ctx); err != nil {
 		w.cfg.Logger.Debug("the fleet's list still names this worker for a while", "err", err)

@@ -6,7 +6,8 @@
 -- ARGV[2] description as JSON; "" removes the entry
 -- ARGV[3] milliseconds for which an entry counts
 --
--- Returns {seen in Unix milliseconds, description, …} of the living.
+-- Returns {now, seen, description, seen, description, …} of the living, times in
+-- Unix milliseconds.
 local t = redis.call("TIME")
 local now = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 if ARGV[1] ~= "" then
@@ -16,7 +17,7 @@ if ARGV[1] ~= "" then
     redis.call("HSET", KEYS[1], ARGV[1], string.format("%d", now) .. "|" .. ARGV[2])
   end
 end
-local all, out = redis.call("HGETALL", KEYS[1]), {}
+local all, out = redis.call("HGETALL", KEYS[1]), {string.format("%d", now)}
 for i = 1, #all, 2 do
   local cut = string.find(all[i + 1], "|", 1, true)
   local seen = tonumber(string.sub(all[i + 1], 1, cut - 1))
