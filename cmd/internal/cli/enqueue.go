@@ -89,6 +89,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	if err != nil {
 		return err
 	}
+	fleet = be.living(fleet)
 	ahead, err := be.openRows(ctx, b.Spec.Lane, rep.Run.ID)
 	if err != nil {
 		return err
@@ -119,12 +120,18 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	if ahead > 0 {
 		t.row("ahead", humanize.Comma(ahead)+" rows of other runs share the lane")
 	}
-	t.row("time", fc.sentence(now))
-	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", rep.Run.Title(), rep.Run.Title()))
+	name := shellWord(rep.Run.Title())
+	if cancelled := counts[jobs.Cancelled]; cancelled > 0 {
+		t.row("cancelled", humanize.Comma(cancelled)+" rows are cancelled: nightshift retry "+name)
+	}
+	if counts.Open() > 0 {
+		t.row("time", fc.sentence(now))
+	}
+	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", name, name))
 	if err := f.print(t, r); err != nil {
 		return err
 	}
-	if workers == 0 {
+	if workers == 0 && len(fleet) == 0 && counts.Open() > 0 {
 		f.say("warning: no worker serves this queue; start one with `nightshift worker --redis %s`", redisURLForHint(be.conf))
 	}
 	return nil

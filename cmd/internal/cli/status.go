@@ -52,8 +52,10 @@ type runStatus struct {
 	States   map[string]int64 `json:"states"`
 	Created  time.Time        `json:"created"`
 	Workers  int              `json:"workers"`
+	Hold     string           `json:"hold,omitempty"` // what keeps the whole lane from working
 	counts   jobs.Counts
 	lane     string
+	late     int64 // calls of a cancelled run that may still end
 }
 
 func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.WorkerInfo) (runStatus, error) {
@@ -65,7 +67,15 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.Work
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane,
 	}
-	st.Workers, _ = worker.Serving(fleet, r.Spec.Lane)
+	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
+	st.late = inFlight(counts, fleet, r.Spec.Lane)
+	if counts.Open() > 0 {
+		h, err := b.holdOf(ctx, r.Spec.Lane, fleet, time.Now())
+		if err != nil {
+			return runStatus{}, err
+		}
+		st.Hold = h.why
+	}
 	for s := jobs.Queued; s < jobs.NumStates; s++ {
 		if counts[s] > 0 {
 			st.States[s.String()] = counts[s]
@@ -124,6 +134,10 @@ func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInf
 // phase says in a word what the run is doing.
 func (s runStatus) phase() string {
 	switch c := s.counts; {
+	case c.Open() == 0 && c[jobs.Cancelled] > 0 && s.late > 0:
+		return fmt.Sprintf("cancelled; at most %s in flight may still finish", plural(int(s.late), "call"))
+	case c.Open() == 0 && c[jobs.Cancelled] > 0:
+		return "cancelled"
 	case c.Open() == 0 && c.Bad() > 0:
 		return "ended, some failed"
 	case c.Open() == 0:
@@ -132,6 +146,8 @@ func (s runStatus) phase() string {
 		return "no worker serves it"
 	case c[jobs.Running] > 0:
 		return "at work"
+	case s.Hold != "":
+		return s.Hold
 	case c[jobs.Waiting] > 0:
 		return "waiting for quota"
 	}
@@ -182,23 +198,26 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	t.row("input", fmt.Sprintf("%s, %s rows, enqueued %s", run.Input, humanize.Comma(run.Rows), clock(run.Created, now)))
 	t.row("model", fmt.Sprintf("%s (%s), %s priority, for %s", run.Spec.Model, run.Spec.Lane, run.Spec.Priority, run.Spec.Feature))
 	t.row("rows", countsLine(s.counts))
-	workers, slots := worker.Serving(fleet, run.Spec.Lane)
-	t.row("workers", servedBy(workers, slots, fleet))
+	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
+	t.row("workers", servedBy(workers, slots, be.living(fleet)))
 	t.row("state", s.phase())
 	t.row("next", nextCommand(run, s))
 	return o.print(t, s)
 }
 
 func nextCommand(run jobs.Run, s runStatus) string {
+	name := shellWord(run.Title())
 	switch {
 	case s.counts.Open() > 0 && s.Workers == 0:
 		return "nightshift worker"
 	case s.counts.Open() > 0:
-		return "nightshift wait " + run.Title()
+		return "nightshift wait " + name
+	case s.counts[jobs.Cancelled] > 0:
+		return "nightshift retry " + name
 	case s.counts.Bad() > 0:
-		return "nightshift errors " + run.Title()
+		return "nightshift errors " + name
 	}
-	return "nightshift results " + run.Title() + " -o results.jsonl"
+	return "nightshift results " + name + " -o results.jsonl"
 }
 
 func newWatchCmd(f *factory) *cobra.Command {

@@ -81,12 +81,7 @@ func (o *whyOptions) lane(ctx context.Context, be *backend) (bool, error) {
 	for _, lc := range lanes {
 		name := lc.Lane.String()
 		if strings.EqualFold(o.What, lc.Lane.Model) || o.What == name || isQueueOf(o.What, name) {
-			s, err := be.lim.State(ctx, lc.Lane)
-			if err != nil {
-				return true, err
-			}
-			fmt.Fprintln(o.Out, o.laneSentence(s))
-			return true, nil
+			return true, o.explainLane(ctx, be, name)
 		}
 	}
 	return false, nil
@@ -102,13 +97,12 @@ func isQueueOf(name, lane string) bool {
 }
 
 // laneSentence is the lane's trouble, the worst first.
-func (o *whyOptions) laneSentence(s limiter.LaneState) string {
+func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState) string {
 	now := o.now()
 	n := waiting(s)
 	switch {
 	case s.Cooldown != nil:
-		return fmt.Sprintf("%s rests until %s: the provider refused (%s); %s wait.", s.Lane.Model, clock(s.Cooldown.Until, now),
-			orElse(s.Cooldown.Detail, string(s.Cooldown.Reason)), plural(int(n), "job"))
+		return fmt.Sprintf("%s: %s; %s wait.", s.Lane.Model, conf.restSentence(s.Cooldown, now), plural(int(n), "job"))
 	case bulkPause(s.Pauses) != nil:
 		return fmt.Sprintf("%s: %s; %s wait.", s.Lane.Model, pauseSentence(bulkPause(s.Pauses), now), plural(int(n), "job"))
 	case n == 0:
@@ -173,20 +167,42 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 	if err != nil {
 		return err
 	}
-	if n, _ := worker.Serving(fleet, run.Spec.Lane); n == 0 {
+	if n, _ := worker.Serving(be.living(fleet), run.Spec.Lane); n == 0 {
 		fmt.Fprintln(o.Out, "No worker serves its lane: start one with `nightshift worker`.")
 		return nil
 	}
-	lane, err := limiter.ParseLane(run.Spec.Lane)
+	return o.explainLane(ctx, be, run.Spec.Lane)
+}
+
+// explainLane prints what keeps a lane from working, or what its jobs wait for.
+func (o *whyOptions) explainLane(ctx context.Context, be *backend, name string) error {
+	h, lane, err := o.holdOf(ctx, be, name)
 	if err != nil {
 		return err
+	}
+	if h.why != "" {
+		fmt.Fprintf(o.Out, "%s: %s.\n", lane.Model, h.why)
+		return nil
 	}
 	s, err := be.lim.State(ctx, lane)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Out, o.laneSentence(s))
+	fmt.Fprintln(o.Out, o.laneSentence(be.conf, s))
 	return nil
+}
+
+func (o *whyOptions) holdOf(ctx context.Context, be *backend, name string) (hold, limiter.Lane, error) {
+	lane, err := limiter.ParseLane(name)
+	if err != nil {
+		return hold{}, lane, err
+	}
+	fleet, err := worker.Fleet(ctx, be.rdb)
+	if err != nil {
+		return hold{}, lane, err
+	}
+	h, err := be.holdOf(ctx, name, fleet, o.now())
+	return h, lane, err
 }
 
 // row explains one row by its state and its ticket.
@@ -209,38 +225,42 @@ func (o *whyOptions) row(ctx context.Context, be *backend, run jobs.Run, row job
 func (o *whyOptions) ended(run jobs.Run, row jobs.RowInfo) {
 	fmt.Fprintf(o.Out, "%s of %s is %s", row.Row, run.Title(), row.State)
 	if r := row.Result; r != nil {
-		fmt.Fprintf(o.Out, " since %s", clock(r.Finished, o.now()))
+		if !r.Finished.IsZero() {
+			fmt.Fprintf(o.Out, " since %s", clock(r.Finished, o.now()))
+		}
 		if r.Error != nil {
 			fmt.Fprintf(o.Out, " after %s: %s (%s)", plural(r.Attempts, "attempt"), r.Error.Message, r.Error.Cause)
 		}
+	}
+	if row.State == jobs.Cancelled {
+		fmt.Fprintf(o.Out, "; nightshift retry %s does it after all", shellWord(run.Title()))
 	}
 	fmt.Fprintln(o.Out, ".")
 }
 
 func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row jobs.RowInfo) error {
-	lane, err := limiter.ParseLane(run.Spec.Lane)
+	h, lane, err := o.holdOf(ctx, be, run.Spec.Lane)
 	if err != nil {
 		return err
 	}
 	t, err := be.lim.Ticket(ctx, lane, row.ID())
-	if errors.Is(err, limiter.ErrNoTicket) {
+	switch {
+	case errors.Is(err, limiter.ErrNoTicket), errors.Is(err, limiter.ErrUnknownLane):
 		fmt.Fprintf(o.Out, "%s of %s was put back and will be looked at again shortly.\n", row.Row, run.Title())
-		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if t.Released {
+	case t.Released:
 		fmt.Fprintf(o.Out, "%s of %s has its turn: a worker takes it up now.\n", row.Row, run.Title())
-		return nil
+	default:
+		comes := turn(t.ETA, h, o.now())
+		fmt.Fprintf(o.Out, "%s of %s waits for %s: place %s of %s in its line, its turn comes in about %s (%s).\n",
+			row.Row, run.Title(), orElse(t.Limiter, "its turn"), humanize.Comma(t.Position), humanize.Comma(t.Waiting),
+			ago(comes), clock(o.now().Add(comes), o.now()))
 	}
-	state, err := be.lim.State(ctx, lane)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(o.Out, "%s of %s waits for %s: place %s of %s in its line, its turn comes in about %s (%s).\n",
-		row.Row, run.Title(), orElse(t.Limiter, "its turn"), humanize.Comma(t.Position), humanize.Comma(t.Waiting),
-		ago(t.ETA), clock(o.now().Add(t.ETA), o.now()))
-	fmt.Fprintln(o.Out, o.laneSentence(state))
-	return nil
+	return o.explainLane(ctx, be, run.Spec.Lane)
+}
+
+// turn is when a row's turn comes: not before its lane works again.
+func turn(eta time.Duration, h hold, now time.Time) time.Duration {
+	return max(eta, h.until.Sub(now))
 }

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/worker"
+)
+
+// hold is what keeps a whole lane from working; the zero hold is nothing.
+type hold struct {
+	why   string    // a sentence without its full stop
+	until time.Time // not before; zero: not known
+}
+
+// holdOf looks for what keeps a lane from working, the worst first.
+func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
+	if t := worker.NoWay(fleet, name); t != nil {
+		return hold{fmt.Sprintf("the provider cannot be reached (%s) since %s, next try %s", t.Why, clock(t.Since, now), clock(t.Next, now)), t.Next}, nil
+	}
+	lane, err := limiter.ParseLane(name)
+	if err != nil {
+		return hold{}, err
+	}
+	if lane.Scope() != (limiter.Scope{Provider: "gemini", Project: b.conf.Gemini.Project}) {
+		return hold{}, nil // another project's limits are not ours to read
+	}
+	s, err := b.lim.State(ctx, lane)
+	switch {
+	case errors.Is(err, limiter.ErrUnknownLane):
+		return hold{why: fmt.Sprintf("no limits are known for %s: add it to the workers' configuration and restart one", lane.Model)}, nil
+	case err != nil:
+		return hold{}, err
+	case s.Cooldown != nil && s.Cooldown.Until.After(s.At):
+		return hold{b.conf.restSentence(s.Cooldown, now), s.Cooldown.Until}, nil
+	}
+	return hold{}, nil
+}
+
+// restSentence says why a lane rests, until when, and what would help.
+func (l *loaded) restSentence(c *limiter.Cooldown, now time.Time) string {
+	why := strings.TrimPrefix(orElse(c.Detail, string(c.Reason)), "provider: ")
+	s := fmt.Sprintf("the provider refused (%s); rests until %s", why, clock(c.Until, now))
+	switch {
+	case c.Reason == limiter.ReasonCredentials:
+		s += "; " + l.keyRemedy()
+	case strings.Contains(why, "not_the_api"):
+		s += "; is gemini.base_url right?"
+	}
+	return s
+}
+
+// living are the workers of our project that were heard of just now: others will
+// not take a lane up.
+func (b *backend) living(fleet []worker.WorkerInfo) []worker.WorkerInfo {
+	var out []worker.WorkerInfo
+	for _, w := range fleet {
+		if !w.Draining && w.Quiet <= aliveFor && (w.Project == "" || w.Project == b.conf.Gemini.Project) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// aliveFor is how long a living worker is silent at most: it is heard of each second.
+const aliveFor = 3 * time.Second
+
+// inFlight bounds the calls that a cancelled run may still have out.
+func inFlight(c jobs.Counts, fleet []worker.WorkerInfo, lane string) int64 {
+	var busy int64
+	for _, w := range fleet {
+		for _, l := range w.Lanes {
+			if l.Lane == lane {
+				busy += int64(l.Busy)
+			}
+		}
+	}
+	return min(busy, c[jobs.Cancelled])
+}

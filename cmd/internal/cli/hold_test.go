@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/worker"
+)
+
+// TestRestSentence says why, until when and what would help.
+func TestRestSentence(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	conf := &loaded{}
+	conf.Gemini.APIKeyEnv = "MY_KEY"
+	until := now.Add(time.Minute)
+	for _, c := range []struct {
+		rest limiter.Cooldown
+		want string
+	}{
+		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCooldown, Detail: "provider: rpm"}, "the provider refused (rpm); rests until " + clock(until, now)},
+		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCredentials, Detail: "provider: api_key_invalid"}, "put a working key into MY_KEY and restart the worker"},
+		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCooldown, Detail: "provider: not_the_api"}, "is gemini.base_url right?"},
+	} {
+		if got := conf.restSentence(&c.rest, now); !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q in it", got, c.want)
+		}
+	}
+}
+
+// TestTurn: a row's turn does not come before its lane works again.
+func TestTurn(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for want, h := range map[time.Duration]hold{5 * time.Second: {}, time.Minute: {until: now.Add(time.Minute)}} {
+		if got := turn(5*time.Second, h, now); got != want {
+			t.Errorf("%+v: %v, want %v", h, got, want)
+		}
+	}
+}
+
+// TestLiving: a worker that is silent, that stops, or that is of another project
+// takes no lane up.
+func TestLiving(t *testing.T) {
+	t.Parallel()
+	b := &backend{conf: &loaded{}}
+	b.conf.Gemini.Project = "p"
+	fleet := []worker.WorkerInfo{
+		{ID: "ours", Project: "p"}, {ID: "dead", Project: "p", Quiet: 4 * time.Second},
+		{ID: "other", Project: "q"}, {ID: "stops", Project: "p", Draining: true},
+	}
+	if got := b.living(fleet); len(got) != 1 || got[0].ID != "ours" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPhase says what a run is doing as a whole.
+func TestPhase(t *testing.T) {
+	t.Parallel()
+	counts := func(s jobs.State, n int64) (c jobs.Counts) { c[s] = n; return c }
+	for want, s := range map[string]runStatus{
+		"cancelled": {counts: counts(jobs.Cancelled, 5)},
+		"cancelled; at most 2 calls in flight may still finish": {counts: counts(jobs.Cancelled, 5), late: 2},
+		"ended, some failed":   {counts: counts(jobs.Failed, 1)},
+		"waiting for quota":    {counts: counts(jobs.Waiting, 1), Workers: 1},
+		"the provider is gone": {counts: counts(jobs.Waiting, 1), Workers: 1, Hold: "the provider is gone"},
+		"no worker serves it":  {counts: counts(jobs.Waiting, 1), Hold: "the provider is gone"},
+	} {
+		if got := s.phase(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
