@@ -77,8 +77,14 @@ func TestRevokedKey(t *testing.T) {
 		run := r.enqueue(200, spec())
 		cfg := r.config()
 		cfg.Gate, cfg.Client = gate, r.clientOver(gate)
-		r.start(cfg)
+		cfg.KeyRemedy = "put one into MY_KEY"
+		w, _ := r.start(cfg)
 		pass(30 * time.Second)
+		for _, said := range []string{w.Stats().Lanes[0].Waiting, r.log.text()} {
+			if !strings.Contains(said, "put one into MY_KEY") {
+				t.Errorf("nothing says where a new key goes: %s", short(said))
+			}
+		}
 		c, err := r.store.Counts(t.Context(), run.ID)
 		if err != nil || c.Bad() != 0 || c[jobs.RetryWait] != 0 || c.Open() < 150 {
 			t.Errorf("rows are %s (err %v), want all of the rest to wait", tally(c), err)

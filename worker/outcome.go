@@ -20,6 +20,7 @@ type outcome struct {
 	wait  time.Duration  // > 0: it comes back, nothing is counted
 	why   string         // wait: for what, in waitText's words
 	alarm string         // wait: what an operator has to mend, said once a minute for all rows
+	key   bool           // wait: for a working API key
 	fail  *jobs.RowError // a real failure; also the error of a bad end
 	limit int            // fail: at most so many attempts for this cause; 0: the run's
 	lane  bool           // fail: it may be the lane's trouble and not the row's
@@ -74,7 +75,9 @@ func judge(v gemini.Verdict, status int, message string, now time.Time) outcome 
 func permanent(v gemini.Verdict, fail *jobs.RowError, now time.Time) outcome {
 	switch {
 	case v.Credential:
-		return hopeless("waiting for a working API key", v, until(v, now, operatorWait))
+		out := hopeless("waiting for a working API key", v, until(v, now, operatorWait))
+		out.key = true
+		return out
 	case v.Scope == gemini.ScopeJob, v.Scope == gemini.ScopeTool, v.Scope == "":
 		return outcome{end: jobs.Failed, fail: fail}
 	default:
@@ -115,7 +118,7 @@ func refused(d *limiter.Denied) outcome {
 	case d.Permanent:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: string(d.Reason), Message: d.Error()}}
 	}
-	return outcome{wait: max(d.RetryAfter(), time.Millisecond), why: deniedText(d)}
+	return outcome{wait: max(d.RetryAfter(), time.Millisecond), why: deniedText(d), key: d.Reason == limiter.ReasonCredentials}
 }
 
 // bad is a failure of the answer itself, not of the call.

@@ -61,9 +61,12 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 	if err := l.w.cfg.Store.Wait(ctx, j.task); err != nil {
 		l.w.cfg.Logger.Debug("ledger does not show that a row waits", "row", j.row, "run", j.task.Run, "err", err)
 	}
+	if out.key && l.w.cfg.KeyRemedy != "" {
+		out.why += ": " + l.w.cfg.KeyRemedy
+	}
 	if out.alarm != "" && l.notice.due(out.alarm, now) {
 		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
-			"lane", l.name, "reason", out.alarm, "looks_again_in", out.wait.Round(time.Second).String())
+			"lane", l.name, "reason", out.alarm, "why", out.why, "looks_again_in", out.wait.Round(time.Second).String())
 	}
 	l.w.stats.waits(l.name, out.why, now.Add(out.wait))
 	return waitFor(out.why, out.wait, now)

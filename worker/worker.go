@@ -46,6 +46,10 @@ type Config struct {
 	// Attempts is how often a row is tried when its run does not say. Default 5.
 	Attempts int
 
+	// KeyRemedy is what to tell people when the provider refuses the API key:
+	// where a new one goes. Optional.
+	KeyRemedy string
+
 	Sink     jobs.Sink         // takes each result before Redis does; optional. When it fails the worker stops
 	Spool    *jobs.Spool       // keeps results that Redis refuses; optional, but without it such an answer is paid for again
 	OnResult func(jobs.Result) // called after a result was stored, by several goroutines; optional, must be quick

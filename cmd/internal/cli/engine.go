@@ -87,6 +87,7 @@ func (b *backend) newWorker(ctx context.Context, transport *gemini.Transport, si
 		Concurrency: b.conf.Worker.Concurrency,
 		CallTimeout: b.conf.Worker.CallTimeout,
 		Attempts:    b.conf.Worker.Attempts,
+		KeyRemedy:   b.conf.keyRemedy(),
 		Sink:        sink, Spool: spool, OnResult: onResult, Logger: b.log,
 	})
 }
