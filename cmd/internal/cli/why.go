@@ -38,7 +38,8 @@ func newWhyCmd(f *factory) *cobra.Command {
 	return cmd
 }
 
-// runWhy tries the names in the order in which they are unlikely to be mistaken.
+// runWhy tries the names in the order in which they are unlikely to be mistaken:
+// a whole name comes before a row, and a row before a shortened name.
 func runWhy(ctx context.Context, o *whyOptions) error {
 	be, err := o.openAny(ctx)
 	if err != nil {
@@ -48,28 +49,27 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 	if done, err := o.lane(ctx, be); done || err != nil {
 		return err
 	}
-	if o.Run == "" {
-		run, err := be.store.Find(ctx, o.What)
-		if err == nil {
-			return o.run(ctx, be, run)
-		}
-		var many *jobs.AmbiguousError
-		if errors.As(err, &many) {
-			return err
-		}
+	named, findErr := be.store.Find(ctx, o.What)
+	if o.Run == "" && findErr == nil && (named.ID == o.What || named.Spec.Name == o.What) {
+		return o.run(ctx, be, named)
 	}
 	run, err := be.store.Find(ctx, o.Run)
 	if err != nil {
 		return err
 	}
 	row, err := be.store.Row(ctx, run.ID, o.What)
-	if errors.Is(err, jobs.ErrNoRow) {
-		return fmt.Errorf("nothing is called %q: no run, no lane, no queue, and no row of %s (--run names another run)", o.What, run.Title())
-	}
-	if err != nil {
+	var many *jobs.AmbiguousError
+	switch {
+	case err == nil:
+		return o.row(ctx, be, run, row)
+	case !errors.Is(err, jobs.ErrNoRow):
 		return err
+	case o.Run == "" && findErr == nil: // the beginning of a run's id or name
+		return o.run(ctx, be, named)
+	case o.Run == "" && errors.As(findErr, &many):
+		return findErr
 	}
-	return o.row(ctx, be, run, row)
+	return fmt.Errorf("nothing is called %q: no run, no lane, no queue, and no row of %s (--run names another run)", o.What, run.Title())
 }
 
 // lane explains a lane by its model or name, or the lane of a queue.

@@ -57,6 +57,9 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	warnRedis(ctx, be)
 	sweeper := &scheduler.Sweeper{Redis: be.rdb, Store: be.store, Owner: e.worker.Info().ID, Logger: be.log}
 	go sweeper.Run(ctx)
+	if be.conf.Gemini.API == "simulated" {
+		be.log.Warn("the API is simulated by this process: every row of the queues gets a made-up answer; `nightshift gemini-sim` serves one API to a fleet")
+	}
 	be.log.Info("worker is ready", "redis", redisHost(be.conf.Redis), "project", be.conf.Gemini.Project, "models", len(be.conf.Models))
 	context.AfterFunc(ctx, func() {
 		be.log.Info("worker stops when its calls in flight have ended; a second signal stops it at once")
