@@ -58,6 +58,12 @@ func (s *terms) lead(name string) func(context.Context, int64) {
 	}
 }
 
+func (s *terms) now() (leading string, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leading, s.since
+}
+
 // outage makes one client's commands fail while it is cut off.
 type outage struct {
 	mu  sync.Mutex
@@ -103,10 +109,11 @@ func TestStandbyTakesOver(t *testing.T) {
 		cut := time.Now()
 		cutA.cut(true)
 		pass(10 * time.Second)
-		if s.leading != "b" {
-			t.Fatalf("%q leads ten seconds after the leader was cut off, want b", s.leading)
+		leading, since := s.now()
+		if leading != "b" {
+			t.Fatalf("%q leads ten seconds after the leader was cut off, want b", leading)
 		}
-		t.Logf("b took over after %v", s.since.Sub(cut))
+		t.Logf("b took over after %v", since.Sub(cut))
 		cutA.cut(false)
 		stopB()
 		pass(2 * time.Second) // b's lease is released, so a need not wait for its end
