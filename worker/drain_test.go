@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,13 +148,13 @@ func TestPoison(t *testing.T) {
 		run := r.enqueue(1, spec(func(s *jobs.Spec) { s.Attempts = 3 }))
 		// A worker that dies leaves a lease to expire, which asynq counts as a
 		// failure: here the handler says so itself.
-		deaths := 0
+		var deaths atomic.Int64
 		srv := asynq.NewServerFromRedisClient(r.rdb, asynq.Config{Queues: map[string]int{jobs.Queue(jobs.Normal, testLane): 1},
 			TaskCheckInterval: taskCheck, DelayedTaskCheckInterval: forwardCheck, IsFailure: isFailure, RetryDelayFunc: retryDelay, LogLevel: asynq.FatalLevel})
-		if err := srv.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { deaths++; return asynq.ErrLeaseExpired })); err != nil {
+		if err := srv.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { deaths.Add(1); return asynq.ErrLeaseExpired })); err != nil {
 			t.Fatal(err)
 		}
-		for deaths < 3 {
+		for deaths.Load() < 3 {
 			pass(time.Second)
 		}
 		srv.Shutdown()

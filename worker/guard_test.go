@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +14,8 @@ import (
 
 // replies counts commands and answers EVALSHA with an error reply while down.
 type replies struct {
-	down  bool
-	asked int
+	down  atomic.Bool
+	asked atomic.Int64
 }
 
 func (r *replies) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -24,8 +25,8 @@ func (r *replies) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 func (r *replies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if r.down && cmd.Name() == "evalsha" {
-			r.asked++
+		if r.down.Load() && cmd.Name() == "evalsha" {
+			r.asked.Add(1)
 			err := replyError("NOAUTH Authentication required.")
 			cmd.SetErr(err)
 			return err
@@ -55,12 +56,12 @@ func TestErrorRepliesDoNotSpin(t *testing.T) {
 		}
 		defer srv.Shutdown()
 		pass(time.Second)
-		r.down = true
+		r.down.Store(true)
 		pass(time.Minute)
-		if r.asked > 200 {
-			t.Errorf("%d commands in a minute of error replies", r.asked)
+		if n := r.asked.Load(); n > 200 {
+			t.Errorf("%d commands in a minute of error replies", n)
 		}
-		r.down = false
+		r.down.Store(false)
 		if _, err := asynq.NewClientFromRedisClient(rdb).Enqueue(asynq.NewTask("x", nil), asynq.Queue("q")); err != nil {
 			t.Fatal(err)
 		}
