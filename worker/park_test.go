@@ -103,7 +103,7 @@ func TestNewJobsAreLinedUp(t *testing.T) {
 		t.Fatalf("%d tasks wait in asynq, %v", len(tasks), err)
 	}
 	for _, task := range tasks {
-		if !strings.Contains(task.LastErr, "(not a failure)") || task.Retried != 0 || !task.NextProcessAt.After(time.Now()) {
+		if !strings.HasPrefix(task.LastErr, "waiting for quota") || !strings.HasSuffix(task.LastErr, "(not a failure)") || task.Retried != 0 || !task.NextProcessAt.After(time.Now()) {
 			t.Fatalf("asynqmon shows %+v", task)
 		}
 	}

@@ -53,7 +53,7 @@ var waitReasons = map[limiter.Reason]string{
 	limiter.ReasonShare:       "waiting for quota (held for a class above)",
 	limiter.ReasonSmoothing:   "waiting for quota",
 	limiter.ReasonTurn:        "waiting for quota (others are before it)",
-	limiter.ReasonSlots:       "waiting for a free worker",
+	limiter.ReasonSlots:       "waiting for quota", // only asked for in a lane that is short of it: see slots.short
 	limiter.ReasonPaused:      "paused",
 	limiter.ReasonCooldown:    "resting as the provider asked",
 	limiter.ReasonBreaker:     "waiting for the provider to recover",
