@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter/gemini"
 	"nightshift/worker"
 )
 
@@ -89,7 +90,7 @@ func (l *loaded) checkKey() checkup {
 
 // checkDay shows the day's end in both clocks: a wrong zone costs a night.
 func checkDay(now time.Time) checkup {
-	reset := pacificReset(now)
+	reset := gemini.NextPacificMidnight(now)
 	return checkup{"day quota", verdictGood, fmt.Sprintf("turns at %s here, midnight Pacific", reset.Local().Format("Mon 15:04 MST")), ""}
 }
 

@@ -24,6 +24,7 @@ type embedded struct {
 	server *miniredis.Miniredis
 	lock   *flock.Flock
 	dir    string
+	state  embeddedState // as written for other terminals
 	stop   context.CancelFunc
 	done   chan struct{}
 }
@@ -83,9 +84,8 @@ func (e *embedded) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop = cancel
 	go e.tick(ctx)
-	return writeJSON(e.path("embedded.json"), embeddedState{
-		Addr: e.server.Addr(), Password: password, PID: os.Getpid(), Since: time.Now(),
-	})
+	e.state = embeddedState{Addr: e.server.Addr(), Password: password, PID: os.Getpid(), Since: time.Now()}
+	return writeJSON(e.path("embedded.json"), e.state)
 }
 
 func (e *embedded) path(name string) string { return filepath.Join(e.dir, name) }
@@ -106,10 +106,7 @@ func (e *embedded) tick(ctx context.Context) {
 }
 
 // options are how this process reaches its own embedded Redis.
-func (e *embedded) options() *redis.Options {
-	st, _ := readEmbeddedState(e.dir)
-	return st.options()
-}
+func (e *embedded) options() *redis.Options { return e.state.options() }
 
 func (st embeddedState) options() *redis.Options {
 	return &redis.Options{Addr: st.Addr, Password: st.Password, PoolSize: 64}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 )
 
 // laneQuota is what bulk may use of a lane while nobody interactive is there:
@@ -120,7 +121,7 @@ func (f *forecast) addDays(rows, perDay int64, now time.Time) {
 	f.days = int((rows - 1) / perDay)
 	end := now
 	for range f.days {
-		end = pacificReset(end)
+		end = gemini.NextPacificMidnight(end)
 	}
 	last := f.took * time.Duration(rows-int64(f.days)*perDay) / time.Duration(rows)
 	f.took = end.Sub(now) + last
@@ -133,7 +134,7 @@ func (f forecast) sentence(now time.Time) string {
 	}
 	s := fmt.Sprintf("about %s at the limits (%s binds), done by %s", ago(f.took), f.limit, clock(now.Add(f.took), now))
 	if f.days > 0 {
-		s += fmt.Sprintf(", over %s at %s", plural(f.days, "Pacific reset"), pacificReset(now).Local().Format("15:04"))
+		s += fmt.Sprintf(", over %s at %s", plural(f.days, "Pacific reset"), gemini.NextPacificMidnight(now).Local().Format("15:04"))
 	}
 	return strings.TrimSpace(s)
 }

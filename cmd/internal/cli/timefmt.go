@@ -3,20 +3,7 @@ package cli
 import (
 	"fmt"
 	"time"
-
-	_ "time/tzdata" // the Pacific day must be right on machines without zone files
 )
-
-// pacific is where Gemini's day turns.
-var pacific = mustZone("America/Los_Angeles")
-
-func mustZone(name string) *time.Location {
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		panic(err) // embedded: cannot fail
-	}
-	return loc
-}
 
 // clock prints a time as the user's wall clock shows it; another day is named.
 func clock(t, now time.Time) string {
@@ -28,12 +15,6 @@ func clock(t, now time.Time) string {
 		return t.Format("Mon 15:04")
 	}
 	return t.Format("2006-01-02 15:04")
-}
-
-// pacificReset is when the day's quota comes back: the next Pacific midnight.
-func pacificReset(now time.Time) time.Time {
-	p := now.In(pacific)
-	return time.Date(p.Year(), p.Month(), p.Day()+1, 0, 0, 0, 0, pacific)
 }
 
 // ago prints a distance in the coarse words of a status line.

@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"nightshift/limiter/gemini"
 )
 
 func TestPacificReset(t *testing.T) {
@@ -18,7 +20,7 @@ func TestPacificReset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := pacificReset(now).UTC().Format(time.RFC3339); got != c.want {
+		if got := gemini.NextPacificMidnight(now).UTC().Format(time.RFC3339); got != c.want {
 			t.Errorf("after %s: %s, want %s", c.now, got, c.want)
 		}
 	}
