@@ -39,7 +39,7 @@ func newConfigCmd(f *factory) *cobra.Command {
 func runConfigCheck(f *factory) error {
 	c, err := f.config()
 	if err != nil {
-		return err
+		return invalid(err)
 	}
 	where := c.File
 	if where == "" {

@@ -158,8 +158,8 @@ func envValues(environ []string) (map[string]map[string]any, error) {
 		}
 		key, ok := known[strings.TrimPrefix(name, envPrefix)]
 		if !ok {
-			return nil, configErrorf("environment: unknown variable %s; known are %s", name,
-				strings.Join(slices.Sorted(maps.Keys(prefixed(known))), ", "))
+			return nil, configErrorf("environment: unknown variable %s%s (`nightshift config show` lists every key; its variable is %s and the key in capitals, with _ for each dot)",
+				name, nearest(name, slices.Sorted(maps.Keys(prefixed(known)))), envPrefix)
 		}
 		out[name] = dotted(map[string]any{key: value})
 	}

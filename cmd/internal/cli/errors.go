@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
+	"nightshift/worker"
 )
 
 type errorsOptions struct {
@@ -72,7 +73,24 @@ func runErrors(ctx context.Context, o *errorsOptions, be *backend, run jobs.Run)
 	} else {
 		err = o.printCauses(run, causes.sorted())
 	}
-	return firstError(err, o.noteCancelled(ctx, be, run))
+	return firstError(err, o.noteCancelled(ctx, be, run), o.noteHold(ctx, be, run))
+}
+
+// noteHold: what keeps every row from being tried is in no row's result.
+func (o *errorsOptions) noteHold(ctx context.Context, be *backend, run jobs.Run) error {
+	counts, err := be.store.Counts(ctx, run.ID)
+	if err != nil || counts.Open() == 0 {
+		return err
+	}
+	fleet, err := worker.Fleet(ctx, be.rdb)
+	if err != nil {
+		return err
+	}
+	h, err := be.holdOf(ctx, run.Spec.Lane, fleet, o.now())
+	if err == nil && h.why != "" {
+		o.say("%s rows are open: %s", humanize.Comma(counts.Open()), h.why)
+	}
+	return err
 }
 
 // noteCancelled: such rows have no cause, and are not in the table.

@@ -89,16 +89,8 @@ func (o *initOptions) fill(model string, rpm, tpm, rpd int64) {
 // limits are the one mistake that this program cannot make up for.
 func (o *initOptions) ask() error {
 	in := bufio.NewReader(o.In)
-	if o.Model == "" {
-		o.say("Which model? (as the API names it, for example gemini-3.5-flash)")
-		line, err := answer(in, "--model")
-		if err != nil {
-			return err
-		}
-		o.Model = strings.TrimPrefix(line, "models/")
-	}
-	if err := nameOK("model", o.Model); err != nil {
-		return usageErrorf("%v", err)
+	if err := o.askModel(in); err != nil {
+		return err
 	}
 	if o.RPM == 0 || o.InputTPM == 0 || o.RPD < 0 {
 		o.say("Its limits for your project are shown at %s", limitsPage)
@@ -110,32 +102,53 @@ func (o *initOptions) ask() error {
 	)
 }
 
+func (o *initOptions) askModel(in *bufio.Reader) error {
+	if o.Model != "" {
+		if err := nameOK("--model", o.Model); err != nil {
+			return usageErrorf("%v", err)
+		}
+		return nil
+	}
+	return o.until(in, "Which model? (as the API names it, for example gemini-3.5-flash)", "--model", func(line string) error {
+		o.Model = strings.TrimPrefix(line, "models/")
+		return nameOK("model", o.Model)
+	})
+}
+
 func (o *initOptions) askNumber(in *bufio.Reader, at *int64, missing bool, question, flag string, least int64) error {
 	if !missing {
 		return nil
 	}
-	o.say("%s", question)
-	line, err := answer(in, flag)
-	if err != nil {
-		return err
-	}
-	n, err := strconv.ParseInt(strings.NewReplacer(",", "", "_", "", " ", "").Replace(line), 10, 64)
-	if err != nil || n < least {
-		return usageErrorf("%s: %q is no whole number of at least %d", flag, line, least)
-	}
-	*at = n
-	return nil
+	return o.until(in, question, flag, func(line string) error {
+		n, err := strconv.ParseInt(strings.NewReplacer(",", "", "_", "", " ", "").Replace(line), 10, 64)
+		if err != nil || n < least {
+			return fmt.Errorf("%q is no whole number of at least %d", line, least)
+		}
+		*at = n
+		return nil
+	})
 }
 
-func answer(in *bufio.Reader, flag string) (string, error) {
-	line, err := in.ReadString('\n')
-	if line = strings.TrimSpace(line); line == "" {
-		if err != nil {
-			return "", usageErrorf("no answer; give %s", flag)
+// until asks again as long as the answer will not do. Where nobody is left to
+// answer, the flag is the way.
+func (o *initOptions) until(in *bufio.Reader, question, flag string, take func(string) error) error {
+	o.say("%s", question)
+	wrong := errors.New("no answer")
+	for {
+		line, err := in.ReadString('\n')
+		switch line = strings.TrimSpace(line); {
+		case line != "":
+			if wrong = take(line); wrong == nil {
+				return nil
+			}
+		case err == nil:
+			wrong = errors.New("an empty answer")
 		}
-		return "", usageErrorf("an empty answer; give %s", flag)
+		if err != nil {
+			return usageErrorf("%s: %v", flag, wrong)
+		}
+		o.say("%v. Once more, please:", wrong)
 	}
-	return line, nil
 }
 
 func (o *initOptions) configFile() ([]byte, error) {

@@ -68,6 +68,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("see", newStatusCmd(f), newWatchCmd(f), newWhyCmd(f), newQuotaCmd(f))
 	add("fleet", newWorkerCmd(f), newGeminiSimCmd(f))
 	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f))
+	root.SetHelpCommand(newHelpCmd())
 	return root
 }
 
@@ -118,11 +119,39 @@ func (f *factory) flagValues() map[string]any {
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	hint := ""
-	if s := cmd.SuggestionsFor(name); len(s) > 0 {
-		hint = fmt.Sprintf("; did you mean %s?", strings.Join(s, " or "))
+	return usageErrorf("unknown command %q%s", name, didYouMean(cmd.SuggestionsFor(name)))
+}
+
+func didYouMean(names []string) string {
+	if len(names) == 0 {
+		return ""
 	}
-	return usageErrorf("unknown command %q%s", name, hint)
+	return fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
+}
+
+// nearest asks the library's sense of likeness among names that are no commands.
+func nearest(name string, known []string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 3}
+	for _, k := range known {
+		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	return didYouMean(all.SuggestionsFor(name))
+}
+
+// newHelpCmd is cobra's help, except that a command that does not exist is an error.
+func newHelpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(about, rest[0])
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
 }
 
 // wrapArgs makes a wrong number of arguments a usage error, in cmd and below.

@@ -90,11 +90,12 @@ func (o *statusOptions) all(ctx context.Context, be *backend) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		o.say("no runs yet; `nightshift enqueue` makes one")
-	}
 	if o.opts.output == "json" {
 		return o.print(nil, list)
+	}
+	if len(list) == 0 {
+		o.say("no runs yet; `nightshift enqueue` makes one")
+		return nil
 	}
 	now := o.now()
 	t := newTable("RUN", "CREATED", "MODEL", "ROWS", "GOOD", "BAD", "RUNNING", "WAITING", "QUEUED", "STATE").numeric(3, 4, 5, 6, 7, 8)
