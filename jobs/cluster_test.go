@@ -89,7 +89,7 @@ func TestCluster(t *testing.T) {
 	if err := b.Results(b.ctx, run, ResultsOptions{Completed: true}, func(Result) error { n++; return nil }); err != nil || n != 61 {
 		t.Errorf("%d results (%v)", n, err)
 	}
-	if err := b.Purge(b.ctx, run); err != nil {
+	if _, err := b.Purge(b.ctx, run, PurgeOptions{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -416,7 +416,7 @@ func TestFind(t *testing.T) {
 	if _, err := b.Find(b.ctx, "="); !errors.Is(err, ErrNoRun) { // what runs without a name are known by
 		t.Errorf("a digest: %v", err)
 	}
-	if err := b.Purge(b.ctx, third.ID); err != nil {
+	if _, err := b.Purge(b.ctx, third.ID, PurgeOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Find(b.ctx, first.ID[:2]); !errors.As(err, &ae) || len(ae.Matches) != 2 {

@@ -5,25 +5,38 @@ import (
 	"fmt"
 )
 
+// PurgeOptions are the choices of a purge.
+type PurgeOptions struct {
+	Drained bool // remove drained files too
+}
+
+// PurgeReport says what a purge removed.
+type PurgeReport struct {
+	Rows  int64  // of the run
+	Kept  string // directory of drained results that stays; "" when there is none
+	Files int    // drained files that were removed
+}
+
 // Purge removes a run: its record, ledger, fields, results and the tasks that
 // no worker holds. What a handler still brings is refused from then on.
-func (s *Store) Purge(ctx context.Context, run string) error {
+func (s *Store) Purge(ctx context.Context, run string, _ PurgeOptions) (PurgeReport, error) {
 	m, err := s.meta(ctx, run)
 	if err != nil {
-		return err
+		return PurgeReport{}, err
 	}
 	if _, err := s.Cancel(ctx, run); err != nil {
-		return err
+		return PurgeReport{}, err
 	}
+	r := PurgeReport{Rows: m.Rows}
 	if err := s.forgetName(ctx, run); err != nil {
-		return err
+		return r, err
 	}
 	if err := s.rdb.ZRem(ctx, keyRuns, run).Err(); err != nil {
-		return err
+		return r, err
 	}
 	// The record goes last: a purge that was cut off can be made again.
 	keys := append(m.keys(), countKey(run), endKey(run), runKey(run))
-	return inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() })
+	return r, inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() })
 }
 
 func (s *Store) forgetName(ctx context.Context, run string) error {

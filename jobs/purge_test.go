@@ -16,7 +16,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 		b.begin(Task{Run: gone, Index: 1500})
 		b.finish(Task{Run: gone, Index: 1500}, Done)
 		b.begin(Task{Run: gone, Index: 7})
-		if err := b.Purge(b.ctx, gone); err != nil {
+		if _, err := b.Purge(b.ctx, gone, PurgeOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range b.rdb.Keys(b.ctx, "*").Val() {

@@ -52,6 +52,10 @@ type Spec struct {
 	IDColumn string `json:"id_column"` // the column that identifies a row
 	Matrix   []Axis `json:"matrix,omitempty"`
 	Attempts int    `json:"attempts"` // real failures before a row fails; default 5
+	// MaxWait bounds how long a row may wait from when it was enqueued, for
+	// whatever: then it ends as expired, without a call. 0: it waits for ever.
+	// It is no part of what makes an answer, so that changing it redoes nothing.
+	MaxWait time.Duration `json:"max_wait,omitempty"`
 }
 
 // Axis is one --matrix dimension: each row is made once for each value, which

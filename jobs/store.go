@@ -13,6 +13,7 @@ import (
 type StoreOptions struct {
 	Timeout time.Duration    // of one attempt at a task (asynq's Timeout), 10 min when 0; longer than the longest call
 	Batch   int              // rows a round trip at enqueue, 400 when 0 (some 5 ms of Redis); 1 sends no pipelines, which in-memory connections without a buffer need
+	Drained string           // directory that Drain writes to, where this process sees it: results that are there only are read from it
 	Logger  *slog.Logger     // nil discards
 	Now     func() time.Time // nil is time.Now
 }

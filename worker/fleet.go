@@ -33,6 +33,7 @@ type WorkerInfo struct { //nolint:revive // Info alone would not say whose
 	Seen     time.Time     `json:"-"`                 // Redis's clock
 	Quiet    time.Duration `json:"-"`                 // how long ago that was
 	Project  string        `json:"project,omitempty"` // whose lanes it serves; "" is any
+	Limits   string        `json:"limits,omitempty"`  // revision of the limits it was configured with; "" is not known
 	Draining bool          `json:"draining,omitempty"`
 	Lanes    []LaneInfo    `json:"lanes"`
 

@@ -46,6 +46,10 @@ type Config struct {
 	// Attempts is how often a row is tried when its run does not say. Default 5.
 	Attempts int
 
+	// Limits is the revision (a digest) of the limits that this process was
+	// configured with, so that a fleet that does not agree can be told. Optional.
+	Limits string
+
 	// KeyRemedy is what to tell people when the provider refuses the API key:
 	// where a new one goes. Optional.
 	KeyRemedy string
@@ -119,7 +123,7 @@ func New(cfg Config) (*Worker, error) {
 	}
 	cfg.Redis.AddHook(w.patience)
 	w.stopping, w.stop = context.WithCancel(context.Background())
-	w.info.Project = cfg.Scope.Project
+	w.info.Project, w.info.Limits = cfg.Scope.Project, cfg.Limits
 	w.registry = &registry{rdb: cfg.Redis, self: w.Info}
 	return w, nil
 }
