@@ -1,0 +1,64 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ConfigError names the field of a configuration that is wrong.
+type ConfigError struct{ Field, Problem string }
+
+func (e *ConfigError) Error() string { return e.Field + ": " + e.Problem }
+
+// NoTargetError says that nothing of this name can be paused.
+type NoTargetError struct {
+	Target  string
+	Classes []string // that could be
+}
+
+func (e *NoTargetError) Error() string {
+	return fmt.Sprintf("there is nothing named %q to pause: want a class (%s), a run, or a queue such as bulk-high.project.model",
+		e.Target, strings.Join(e.Classes, ", "))
+}
+
+// NotPausableError says that a class may not be paused.
+type NotPausableError struct{ Class string }
+
+func (e *NotPausableError) Error() string {
+	return fmt.Sprintf("class %s may not be paused: people wait for it (classes.%s.pausable is false)", e.Class, e.Class)
+}
+
+// PastError says that a pause would have ended before it began.
+type PastError struct {
+	Target string
+	Until  time.Time
+	Now    time.Time
+}
+
+func (e *PastError) Error() string {
+	return fmt.Sprintf("pause of %s until %s: that is %s ago", e.Target,
+		e.Until.Format("2006-01-02 15:04:05 MST"), e.Now.Sub(e.Until).Round(time.Second))
+}
+
+// HeldError refuses a resume: a reason that is not the operator's holds.
+type HeldError struct {
+	Target string
+	Reason string // health, window, …
+	Detail string
+	Since  time.Time
+}
+
+func (e *HeldError) Error() string {
+	s := fmt.Sprintf("%s is paused for reason %s since %s", e.Target, e.Reason, e.Since.Format("15:04:05"))
+	if e.Detail != "" {
+		s += " (" + e.Detail + ")"
+	}
+	switch e.Reason {
+	case ReasonHealth:
+		return s + "; it resumes by itself once callers are well, or now with --override 30m"
+	case ReasonWindow:
+		return s + "; its work window in the configuration decides (windows)"
+	}
+	return s + "; it resumes by itself when that ends"
+}

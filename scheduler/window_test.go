@@ -1,0 +1,106 @@
+package scheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// TestWindowOverTheDay: shares and their next change, over midnight, with several
+// stretches, and where the clock is changed: in Berlin 2026 it jumps from 02:00
+// to 03:00 on 29 March and goes back from 03:00 to 02:00 on 25 October.
+func TestWindowOverTheDay(t *testing.T) {
+	berlin := zone(t, "Europe/Berlin")
+	for _, c := range []struct {
+		text, at string // at in UTC
+		ppm      int64
+		until    string // in UTC; "" never
+	}{
+		{"22:00-07:00@100%, else @10%", "2026-01-15T20:59:59Z", 100_000, "2026-01-15T21:00:00Z"},
+		{"22:00-07:00@100%, else @10%", "2026-01-15T21:00:00Z", million, "2026-01-16T06:00:00Z"},
+		{"22:00-07:00@100%, else @10%", "2026-01-16T05:59:59Z", million, "2026-01-16T06:00:00Z"},
+		{"22:00-07:00@100%, else @10%", "2026-01-16T06:00:00Z", 100_000, "2026-01-16T21:00:00Z"},
+		{"22:00-07:00@100%, else @10%", "2026-07-15T05:00:00Z", 100_000, "2026-07-15T20:00:00Z"}, // summer: 07:00 is 05:00 UTC
+		{"22:00-24:00@100%, 00:00-06:30@50%, else @0.5%", "2026-01-15T22:30:00Z", million, "2026-01-15T23:00:00Z"},
+		{"22:00-24:00@100%, 00:00-06:30@50%, else @0.5%", "2026-01-15T23:00:00Z", 500_000, "2026-01-16T05:30:00Z"},
+		{"22:00-24:00@100%, 00:00-06:30@50%, else @0.5%", "2026-01-16T05:30:00Z", 5_000, "2026-01-16T21:00:00Z"},
+		{"00:00-24:00@40%, else @0%", "2026-01-16T05:30:00Z", 400_000, ""},
+		{"22:00-07:00@100%, else @0% in America/New_York", "2026-01-16T02:59:00Z", 0, "2026-01-16T03:00:00Z"},
+		// The night of 28 March is an hour shorter, that of 24 October an hour longer.
+		{"22:00-07:00@100%, else @10%", "2026-03-28T21:00:00Z", million, "2026-03-29T05:00:00Z"},
+		{"22:00-07:00@100%, else @10%", "2026-10-24T20:00:00Z", million, "2026-10-25T06:00:00Z"},
+		// A stretch that begins in the hour left out begins when the clock has jumped over it …
+		{"02:30-04:00@100%, else @10%", "2026-03-29T00:59:00Z", 100_000, "2026-03-29T01:00:00Z"},
+		{"02:30-04:00@100%, else @10%", "2026-03-29T01:00:00Z", million, "2026-03-29T02:00:00Z"},
+		// … and one in the hour that comes twice happens twice.
+		{"02:00-02:30@100%, else @10%", "2026-10-25T00:00:00Z", million, "2026-10-25T00:30:00Z"},
+		{"02:00-02:30@100%, else @10%", "2026-10-25T00:30:00Z", 100_000, "2026-10-25T01:00:00Z"},
+	} {
+		w, err := ParseWindow("windows.bulk", c.text, berlin)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ppm, until := w.At(at)
+		got := ""
+		if !until.IsZero() {
+			got = until.UTC().Format(time.RFC3339)
+		}
+		if ppm != c.ppm || got != c.until {
+			t.Errorf("%q at %s: %d until %q, want %d until %q", c.text, c.at, ppm, got, c.ppm, c.until)
+		}
+	}
+	if ppm, until := (Window{}).At(time.Unix(0, 0)); ppm != million || !until.IsZero() {
+		t.Errorf("no window: %d until %v, want everything for ever", ppm, until)
+	}
+}
+
+// TestWindowProblems: each says the field, the place and what is wrong there.
+func TestWindowProblems(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		at   int
+		part string
+		says string
+	}{
+		{"22:00-07:00@100%", 17, "", "else"},
+		{"", 1, "", "FROM-TO"},
+		{"22:00-25:00@100%, else @10%", 7, "25:00", "time of day"},
+		{"22:60-07:00@100%, else @10%", 1, "22:60", "time of day"},
+		{"22:00@100%, else @10%", 1, "22:00", "FROM-TO"},
+		{"22:00-22:00@100%, else @10%", 1, "22:00-22:00", "empty"},
+		{"24:00-07:00@100%, else @10%", 1, "24:00-07:00", "begins at 00:00"},
+		{"22:00-07:00@101%, else @10%", 13, "101%", "percentage"},
+		{"22:00-07:00@100, else @10%", 13, "100", "percentage"},
+		{"22:00-07:00@-1%, else @10%", 13, "-1%", "percentage"},
+		{"22:00-07:00@NaN%, else @10%", 13, "NaN%", "percentage"},
+		{"22:00-07:00@100%, else @10%, else @0%", 30, "else @0%", "twice"},
+		{"22:00-07:00@100%, 06:00-08:00@50%, else @10%", 19, "06:00-08:00@50%, else @10%", "overlaps"},
+		{"22:00-07:00@100%, otherwise 10%", 19, "otherwise 10%", "FROM-TO"},
+		{"22:00-07:00@100%, else @10% in Berlin", 32, "Berlin", "time zone"},
+	} {
+		_, err := ParseWindow("windows.bulk", c.text, time.UTC)
+		var e *WindowError
+		if !errors.As(err, &e) {
+			t.Errorf("%q: %v, want a *WindowError", c.text, err)
+			continue
+		}
+		if e.Field != "windows.bulk" || e.At != c.at || e.Part != c.part || !strings.Contains(e.Problem, c.says) {
+			t.Errorf("%q: %v, want character %d, %q, about %q", c.text, err, c.at, c.part, c.says)
+		}
+	}
+}
