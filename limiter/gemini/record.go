@@ -26,21 +26,37 @@ type Record struct {
 	Usage    *Usage           `json:"usage,omitempty"`
 	Decision limiter.Decision `json:"decision"`          // "admitted" when nobody refused
 	Refusal  limiter.Reason   `json:"refusal,omitempty"` // the limiter's reason
-	Limit    string           `json:"limit,omitempty"`   // the limit that refused
-	WaitMS   int64            `json:"wait_ms"`
-	TookMS   int64            `json:"took_ms"`
-	Sent     bool             `json:"sent"`
-	Status   int              `json:"status,omitempty"`
-	Verdict  Kind             `json:"verdict,omitempty"` // "" for a good answer
-	Affects  Scope            `json:"affects,omitempty"`
-	Reason   string           `json:"reason,omitempty"`
-	Finish   string           `json:"finish,omitempty"`
-	Error    string           `json:"error,omitempty"` // redacted, at most 300 bytes
-	MicroUSD *int64           `json:"micro_usd,omitempty"`
+	Limit    string           `json:"limit,omitempty"`   // the limit that refused, ours or the provider's
+	// QuotaValue is the provider's limit as its refusal states it; 0 when it does not.
+	QuotaValue int64 `json:"quota_value,omitempty"`
+	// Over is the limit or reason that would have refused a call that was only
+	// observed, or reported afterwards.
+	Over   string `json:"over,omitempty"`
+	Direct bool   `json:"direct,omitempty"` // made elsewhere and reported (Direct)
+	Soft   bool   `json:"soft,omitempty"`   // let through by the local allowance
+	WaitMS int64  `json:"wait_ms"`
+	TookMS int64  `json:"took_ms"`
+	// FirstMS is from sending to the first token of a stream, at least 1; 0 for
+	// what had none.
+	FirstMS  int64  `json:"first_ms,omitempty"`
+	Sent     bool   `json:"sent"`
+	Status   int    `json:"status,omitempty"`
+	Verdict  Kind   `json:"verdict,omitempty"` // "" for a good answer
+	Affects  Scope  `json:"affects,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Finish   string `json:"finish,omitempty"`
+	Error    string `json:"error,omitempty"` // redacted, at most 300 bytes
+	MicroUSD *int64 `json:"micro_usd,omitempty"`
 }
 
-// Admitted is a record's decision when neither we nor the provider refused.
-const Admitted limiter.Decision = "admitted"
+// Decisions of records beside the limiter's own. A refusal of the provider goes
+// before the first three.
+const (
+	Admitted       limiter.Decision = "admitted" // neither we nor the provider refused
+	Observed       limiter.Decision = "observed" // only watched: we would have refused, Record.Over says why
+	SoftAdmitted   limiter.Decision = "soft"     // let through by the local allowance while the shared state was away
+	ReportedDirect limiter.Decision = "direct"   // made elsewhere and reported
+)
 
 // record keeps what became of the call. A caller that only wanted a place in
 // the line made none.
@@ -54,8 +70,8 @@ func (c *call) record(err error) {
 		Class: c.caller.Class, Feature: c.caller.Feature, Path: c.caller.Path,
 		Run: c.caller.Run, Row: c.caller.Row, Attempt: c.caller.Attempt,
 		Estimate: o.Estimate, Used: o.Used, Decision: o.Decision,
-		WaitMS: o.Waited.Milliseconds(), TookMS: o.Took.Milliseconds(),
-		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish,
+		WaitMS: o.Waited.Milliseconds(), TookMS: o.Took.Milliseconds(), FirstMS: firstMS(o.FirstToken),
+		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish, Over: o.Over, Soft: o.Soft,
 	}
 	c.recordLane(&r)
 	c.recordEnd(&r, err)
@@ -85,15 +101,42 @@ func (c *call) recordEnd(r *Record, err error) {
 		r.Refusal, r.Limit = d.Reason, d.Limiter
 	}
 	if v := o.Verdict; v != nil {
-		r.Verdict, r.Affects, r.Reason = v.Kind, v.Scope, v.Reason
+		r.provider(*v)
 	}
 	if r.Decision == "" {
-		r.Decision = Admitted
-		if !r.Sent {
-			r.Decision = limiter.RejectedLocally
-		}
+		r.Decision = o.passed(r.Sent)
 	}
 	r.Error = c.errorText(err)
+}
+
+// provider fills what the provider's answer meant. A refusal for quota names the
+// provider's limit.
+func (r *Record) provider(v Verdict) {
+	r.Verdict, r.Affects, r.Reason = v.Kind, v.Scope, v.Reason
+	if v.Kind == Wait || v.Kind == DailyReset {
+		r.Limit, r.QuotaValue = v.Reason, v.Limit
+	}
+}
+
+// passed is the decision about a call that nobody refused.
+func (o *Observation) passed(sent bool) limiter.Decision {
+	switch {
+	case !sent:
+		return limiter.RejectedLocally
+	case o.Over != "":
+		return Observed
+	case o.Soft:
+		return SoftAdmitted
+	}
+	return Admitted
+}
+
+// firstMS is never 0 for a stream that had a token.
+func firstMS(d time.Duration) int64 {
+	if d == 0 {
+		return 0
+	}
+	return max(1, d.Milliseconds())
 }
 
 func (c *call) errorText(err error) string {

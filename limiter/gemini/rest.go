@@ -27,24 +27,36 @@ func (c *call) rest() {
 	if v == nil || c.t.cooler == nil || c.obs.Lane.Model == "" {
 		return
 	}
-	d, why := restOf(*v)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
+	defer cancel()
+	coolLanes(ctx, c.t.cooler, c.t.cfg.Lanes, c.obs.Lane, *v, func(lane limiter.Lane, err error) {
+		c.t.log.Warn("the lane could not be told to rest", "lane", lane.String(), "verdict", v.Reason, "error", Redact(err.Error()))
+	})
+}
+
+// coolLanes tells the lanes that a verdict is about to rest. failed may be nil.
+func coolLanes(ctx context.Context, cooler Cooler, all *LaneMap, lane limiter.Lane, v Verdict, failed func(limiter.Lane, error)) {
+	d, why := restOf(v)
 	if d <= 0 {
 		return
 	}
-	lanes := []limiter.Lane{c.obs.Lane}
-	if v.Scope == ScopeProject || v.Scope == ScopeBilling {
-		lanes = c.t.cfg.Lanes.Lanes()
-		if !slices.Contains(lanes, c.obs.Lane) {
-			lanes = append(lanes, c.obs.Lane)
+	for _, l := range affected(all, lane, v) {
+		err := cooler.Cool(ctx, l, min(d, restMost), why, "provider: "+v.Reason)
+		if err != nil && failed != nil {
+			failed(l, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
-	defer cancel()
-	for _, lane := range lanes {
-		if err := c.t.cooler.Cool(ctx, lane, min(d, restMost), why, "provider: "+v.Reason); err != nil {
-			c.t.log.Warn("the lane could not be told to rest", "lane", lane.String(), "verdict", v.Reason, "error", Redact(err.Error()))
-		}
+}
+
+func affected(all *LaneMap, lane limiter.Lane, v Verdict) []limiter.Lane {
+	if v.Scope != ScopeProject && v.Scope != ScopeBilling {
+		return []limiter.Lane{lane}
 	}
+	lanes := all.Lanes()
+	if !slices.Contains(lanes, lane) {
+		lanes = append(lanes, lane)
+	}
+	return lanes
 }
 
 // restOf is how long, and by which rule later requests are refused meanwhile.

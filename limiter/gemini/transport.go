@@ -42,6 +42,8 @@ type TransportConfig struct {
 	Prices    *PriceBook               // nil means the embedded book
 	Records   Records                  // nil keeps none
 	MaxWait   map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
+	Observe   bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
+	Soft      map[string]SoftAllowance // per class: what may pass while the shared state is away; absent: nothing does (bulk never should)
 	Bounds    Bounds                   //
 	Logger    *slog.Logger             // nil means none
 	Now       func() time.Time         // of records and prices; nil means time.Now

@@ -1,0 +1,117 @@
+-- meter.lua: adds what one process counted to the buckets of its time.
+--
+-- KEYS[1] hash of processes, whose name begins every bucket's; KEYS[2] list of rejections
+-- ARGV[1] now in ms ('' = Redis's TIME), ARGV[2] process, ARGV[3] number of the parcel
+-- ARGV[4] "[width, kept, ...]" in ms of each step, ARGV[5] counts n, ARGV[6] rejections m
+-- then n x (age in ms, field, field when the bucket is full, counts as UsageSample.pack writes them)
+-- then m x (age in ms, rejection as JSON)
+-- Returns {now, 1 when it was added, 0 when it had been before}
+--
+-- Keys are made here, since Redis's clock says which bucket it is. All have the
+-- hash tag of KEYS[1].
+local call, floor, format = redis.call, math.floor, string.format
+local FULL = 1000          -- fields of a bucket, after which new features are counted as one
+local GONE = 3600000       -- ms after which a silent process is forgotten
+local REJECTIONS = 500     -- entries kept
+
+local now
+if ARGV[1] ~= '' then
+  now = tonumber(ARGV[1])
+else
+  local t = call('TIME')
+  now = t[1] * 1000 + floor(t[2] / 1000)
+end
+
+-- forget drops processes that are long silent.
+local function forget()
+  local all = call('HGETALL', KEYS[1])
+  for i = 1, #all, 2 do
+    local seen = tonumber(string.match(all[i + 1], '%d+$'))
+    if seen < now - GONE then call('HDEL', KEYS[1], all[i]) end
+  end
+end
+
+local seq = tonumber(ARGV[3])
+local known = call('HGET', KEYS[1], ARGV[2])
+local last = known and tonumber(string.match(known, '^%d+')) or -1
+if not known then forget() end
+call('HSET', KEYS[1], ARGV[2], format('%d %d', math.max(seq, last), now))
+if seq <= last then return {now, 0} end
+
+local formats = {}
+-- pack writes integers; %d because '..' turns 3e14 into "3e+14" on real Redis.
+local function pack(t)
+  local n = #t
+  if not formats[n] then formats[n] = '[' .. string.rep('%d,', n - 1) .. '%d]' end
+  return format(formats[n], unpack(t))
+end
+
+-- add gives the sum of two counts: of the counters by place, of the three
+-- histograms by bin.
+local function add(a, b)
+  local n = math.max(a[1], b[1])
+  local out = {n}
+  for i = 1, n do
+    out[1 + i] = (i <= a[1] and a[1 + i] or 0) + (i <= b[1] and b[1 + i] or 0)
+  end
+  local i, j, o = a[1] + 2, b[1] + 2, n + 1
+  for _ = 1, 3 do
+    local iend, jend, head = i + 2 * a[i], j + 2 * b[j], o + 1
+    i, j, o = i + 1, j + 1, o + 1
+    while i <= iend or j <= jend do
+      if j > jend or (i <= iend and a[i] < b[j]) then
+        out[o + 1], out[o + 2] = a[i], a[i + 1]
+        i = i + 2
+      elseif i > iend or b[j] < a[i] then
+        out[o + 1], out[o + 2] = b[j], b[j + 1]
+        j = j + 2
+      else
+        out[o + 1], out[o + 2] = a[i], a[i + 1] + b[j + 1]
+        i, j = i + 2, j + 2
+      end
+      o = o + 2
+    end
+    out[head] = (o - head) / 2
+  end
+  return out
+end
+
+local steps = cjson.decode(ARGV[4])
+local touched = {}
+
+local function put(at, width, kept, field, other, text, counts)
+  local index = floor(at / width)
+  local ends = (index + 1) * width + kept
+  if ends <= now then return end
+  local key = format('%s:%d:%d', KEYS[1], width, index)
+  touched[key] = ends
+  local old = call('HGET', key, field)
+  if not old and call('HLEN', key) >= FULL then
+    field = other
+    old = call('HGET', key, field)
+  end
+  if old then text = pack(add(cjson.decode(old), counts)) end
+  call('HSET', key, field, text)
+end
+
+local p = 6
+for _ = 1, tonumber(ARGV[5]) do
+  local at, text = now - tonumber(ARGV[p + 1]), ARGV[p + 4]
+  local counts = cjson.decode(text)
+  for s = 1, #steps, 2 do
+    put(at, steps[s], steps[s + 1], ARGV[p + 2], ARGV[p + 3], text, counts)
+  end
+  p = p + 4
+end
+for key, ends in pairs(touched) do
+  call('PEXPIREAT', key, format('%d', ends))
+end
+
+for _ = 1, tonumber(ARGV[6]) do
+  call('LPUSH', KEYS[2], format('%d|%s', now - tonumber(ARGV[p + 1]), ARGV[p + 2]))
+  p = p + 2
+end
+if tonumber(ARGV[6]) > 0 then
+  call('LTRIM', KEYS[2], 0, REJECTIONS - 1)
+end
+return {now, 1}

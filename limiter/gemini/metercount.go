@@ -1,0 +1,105 @@
+package gemini
+
+import (
+	"net/http"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// count adds one call.
+func (s *UsageSample) count(r Record) {
+	waited := time.Duration(r.WaitMS) * time.Millisecond
+	switch {
+	case r.Sent:
+		s.Calls, s.Sent = s.Calls+1, s.Sent+1
+		s.Waited.Add(waited)
+		s.countWay(r)
+		s.countUse(r)
+		s.countAnswer(r)
+	case r.Decision == limiter.Queued:
+		s.Queued++
+	case refusedForNow(r):
+		s.Calls, s.Refused = s.Calls+1, s.Refused+1
+		s.Waited.Add(waited)
+	default:
+		s.Invalid++
+	}
+}
+
+// refusedForNow holds for a refusal that another moment would not have met: the
+// caller is without an answer, and not by its own doing.
+func refusedForNow(r Record) bool {
+	switch r.Refusal {
+	case "", limiter.ReasonTooLarge, limiter.ReasonUnknownLane:
+		return false
+	case limiter.ReasonDeadline: // it came with too little time, or waited until too little was left
+		return r.WaitMS > 0
+	}
+	return true
+}
+
+func (s *UsageSample) countWay(r Record) {
+	switch {
+	case r.Direct:
+		s.Bypassed++
+	case r.Soft:
+		s.Soft++
+	}
+	if r.Over != "" {
+		s.WouldRefuse++
+	}
+}
+
+func (s *UsageSample) countUse(r Record) {
+	s.Requests += r.Used[limiter.Requests]
+	s.InputTokens += r.Used[limiter.InputTokens]
+	s.OutputTokens += r.Used[limiter.OutputTokens]
+	s.TotalTokens += r.Used[limiter.TotalTokens]
+	if r.MicroUSD != nil {
+		s.MicroUSD += *r.MicroUSD
+	} else {
+		s.MicroUSD += r.Used[limiter.MicroUSD]
+	}
+}
+
+func (s *UsageSample) countAnswer(r Record) {
+	switch {
+	case r.Verdict == "":
+		s.Good++
+	case refusedThere(r):
+		s.Provider429++
+		return // no latency: a quick refusal would make the answers look quick
+	case r.Status == 0 && r.Reason == "cancelled":
+		s.Abandoned++
+		return
+	default:
+		s.ProviderFailed++
+		if r.Affects == ScopeJob || r.Affects == ScopeTool {
+			s.RequestFaults++
+		}
+	}
+	s.countTime(r)
+}
+
+// refusedThere holds for the provider's refusals for quota or capacity, also
+// those inside a 200 stream.
+func refusedThere(r Record) bool {
+	switch r.Verdict {
+	case Wait, DailyReset, BudgetStop:
+		return true
+	}
+	return r.Status == http.StatusTooManyRequests || r.Reason == "capacity"
+}
+
+func (s *UsageSample) countTime(r Record) {
+	whole := time.Duration(r.WaitMS+r.TookMS) * time.Millisecond
+	switch {
+	case !rules[r.Method].stream:
+		s.Latency.Add(whole)
+	case r.FirstMS > 0:
+		s.FirstToken.Add(time.Duration(r.WaitMS+r.FirstMS) * time.Millisecond)
+	default:
+		s.FirstToken.Add(whole)
+	}
+}

@@ -1,0 +1,137 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// UsageSample is what was counted for one model, class and feature in one
+// bucket of time. Its counters come in sums: Calls = Sent + Refused, and
+// Sent = Good + Provider429 + ProviderFailed + Abandoned. Calls of countTokens
+// and about models are not counted: they take no quota.
+type UsageSample struct {
+	At      time.Time // when the bucket begins, by Redis's clock
+	Model   string    // the lane's model
+	Region  string    // the lane's region
+	Class   string    //
+	Feature string    // OtherFeature beyond what a meter tells apart
+
+	Calls          int64 // that wanted an answer now: Sent + Refused
+	Sent           int64 // that went out, admitted or not
+	Refused        int64 // by us, for want of room or time, a pause, a cool-down, or no shared state
+	Queued         int64 // no calls: put back with a ticket, to come again
+	Invalid        int64 // no calls: malformed, larger than a limit for good, without limits, or given up before they were sent
+	Good           int64 // of Sent: whole answers
+	Provider429    int64 // of Sent: the provider refused for quota or capacity
+	ProviderFailed int64 // of Sent: any other answer that is no success, or none in time
+	Abandoned      int64 // of Sent: the caller hung up
+	RequestFaults  int64 // of ProviderFailed: what the request itself or its answer's content caused
+	Bypassed       int64 // of Sent: made directly and reported afterwards (Direct)
+	Soft           int64 // of Sent: passed by the local allowance while the shared state was away
+	WouldRefuse    int64 // of Sent: only observed, the limiter would have refused
+
+	Requests     int64 // of Sent, as the quota counts them: each text of a batch is one
+	InputTokens  int64 // of Sent, as settled
+	OutputTokens int64 //
+	TotalTokens  int64 //
+	MicroUSD     int64 // by the price book, else as settled
+
+	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
+	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
+	Waited     Histogram // of Calls: for the permit
+}
+
+// OtherFeature stands for all features beyond those that are told apart.
+const OtherFeature = "other"
+
+// counters gives every counter in the order in which they are stored; new ones
+// go to the end.
+func (s *UsageSample) counters() []*int64 {
+	return []*int64{
+		&s.Calls, &s.Sent, &s.Refused, &s.Queued, &s.Invalid,
+		&s.Good, &s.Provider429, &s.ProviderFailed, &s.Abandoned, &s.RequestFaults,
+		&s.Bypassed, &s.Soft, &s.WouldRefuse,
+		&s.Requests, &s.InputTokens, &s.OutputTokens, &s.TotalTokens, &s.MicroUSD,
+	}
+}
+
+func (s *UsageSample) histograms() []*Histogram {
+	return []*Histogram{&s.Latency, &s.FirstToken, &s.Waited}
+}
+
+// Merge adds another sample's counts; whose they are and when stays as it is.
+func (s *UsageSample) Merge(o UsageSample) {
+	from := o.counters()
+	for i, n := range s.counters() {
+		*n += *from[i]
+	}
+	more := o.histograms()
+	for i, h := range s.histograms() {
+		h.Merge(*more[i])
+	}
+}
+
+// pack writes the counts as lua/meter.lua adds them up: the number of counters,
+// the counters, then for each histogram the number of its bins and the bins.
+func (s *UsageSample) pack() string {
+	counters := s.counters()
+	out := []int64{int64(len(counters))}
+	for _, n := range counters {
+		out = append(out, *n)
+	}
+	for _, h := range s.histograms() {
+		out = append(out, int64(len(h.bins)))
+		for _, b := range h.bins {
+			out = append(out, b.bucket, b.n)
+		}
+	}
+	text, _ := json.Marshal(out) // integers always can be written
+	return string(text)
+}
+
+// unpack reads what pack or the script wrote. Counters that this version does
+// not know are passed over.
+func (s *UsageSample) unpack(text string) error {
+	var in []int64
+	if err := json.Unmarshal([]byte(text), &in); err != nil {
+		return err
+	}
+	take := func(n int64) []int64 {
+		if n < 0 || n > int64(len(in)) {
+			in = nil
+			return nil
+		}
+		head := in[:n]
+		in = in[n:]
+		return head
+	}
+	next := func() int64 {
+		if head := take(1); head != nil {
+			return head[0]
+		}
+		return -1
+	}
+	counts := take(next())
+	for i, n := range s.counters() {
+		if i < len(counts) {
+			*n = counts[i]
+		}
+	}
+	for _, h := range s.histograms() {
+		n := next()
+		if n < 0 {
+			return fmt.Errorf("counts are cut: %q", text)
+		}
+		h.bins = binsOf(take(2 * n))
+	}
+	return nil
+}
+
+func binsOf(flat []int64) []bin {
+	bins := make([]bin, 0, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		bins = append(bins, bin{flat[i], flat[i+1]})
+	}
+	return bins
+}
