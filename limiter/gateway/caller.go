@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"nightshift/limiter/gemini"
+)
+
+// What a caller may say about its call.
+const (
+	headerClass   = "X-Nightshift-Class"   // lowers the class
+	headerFeature = "X-Nightshift-Feature" // what the call is for
+	headerTrace   = "X-Nightshift-Trace"   // the caller's own trace id
+)
+
+// observedClass is the class of callers that nobody knows yet: the one that
+// shows most of what they need.
+const observedClass = "interactive"
+
+// callerOf finds out who calls with a key, and as what.
+func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header) (gemini.Caller, *apiError) {
+	who, refused := g.identify(ctx, key)
+	if refused != nil {
+		return gemini.Caller{}, refused
+	}
+	class, refused := g.classOf(who, h.Get(headerClass))
+	if refused != nil {
+		return gemini.Caller{}, refused
+	}
+	feature := cmp.Or(h.Get(headerFeature), who.Feature)
+	if !featurePattern.MatchString(feature) {
+		return gemini.Caller{}, badFeature(feature, who)
+	}
+	path := who.Path
+	path.Key = cmp.Or(path.Key, who.ID)
+	return gemini.Caller{Class: class, Feature: feature, Path: path}, nil
+}
+
+func badFeature(feature string, who Identity) *apiError {
+	if feature == "" {
+		return badRequest("the call names no feature and key %s has none by default: send x-nightshift-feature: NAME", who.ID)
+	}
+	return badRequest("x-nightshift-feature: want 1 to 64 of a-z, 0-9, dot, dash and underscore")
+}
+
+// identify gives the key's identity, if its project is ours.
+func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	who, err := g.cfg.Keys.Lookup(ctx, key)
+	switch {
+	case g.cfg.Observe && err != nil && !errors.Is(err, ErrRevoked) && !errors.Is(err, ErrExpired):
+		hash := keyHash(key)
+		return Identity{ID: idOf(hash), Project: g.project, Class: observedClass, Feature: "unknown-" + hash[:8]}, nil
+	case errors.Is(err, ErrUnknownKey):
+		return who, badKey("API key not valid. Please pass a valid API key.")
+	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExpired):
+		return who, badKey("API key not valid: " + err.Error() + " (" + who.ID + "). Please pass a valid API key.")
+	case err != nil:
+		g.say("keys", "callers cannot be identified: Redis does not answer", err)
+		return who, busy(time.Second, "the caller cannot be identified: the gateway cannot reach its Redis")
+	case who.Project != g.project:
+		return who, fail(http.StatusForbidden, permissionDenied, "key %s belongs to project %q, this gateway serves project %q", who.ID, who.Project, g.project)
+	}
+	return who, nil
+}
+
+// badKey is what Gemini answers for a key that it does not know.
+func badKey(message string) *apiError {
+	e := badRequest("%s", message)
+	e.info("googleapis.com", "API_KEY_INVALID", map[string]string{"service": "generativelanguage.googleapis.com"})
+	return e
+}
+
+// classOf gives the identity's class, or a lower one that the caller asks for.
+func (g *Gateway) classOf(who Identity, asked string) (string, *apiError) {
+	own := slices.Index(g.cfg.Classes, who.Class)
+	if own < 0 {
+		return "", fail(http.StatusBadRequest, failedPrecondition, "key %s is for class %q, which is not configured (configured: %s)",
+			who.ID, who.Class, strings.Join(g.cfg.Classes, ", "))
+	}
+	if asked == "" {
+		return who.Class, nil
+	}
+	at := slices.Index(g.cfg.Classes, asked)
+	switch {
+	case at < 0:
+		return "", badRequest("x-nightshift-class: no such class is configured (configured: %s)", strings.Join(g.cfg.Classes, ", "))
+	case at < own:
+		return "", fail(http.StatusForbidden, permissionDenied, "key %s is for class %s: x-nightshift-class may lower it, it may not raise it to %s", who.ID, who.Class, asked)
+	}
+	return asked, nil
+}
+
+var (
+	tracePattern  = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
+	parentPattern = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}`) // https://www.w3.org/TR/trace-context/
+)
+
+// traceOf takes the caller's trace id over when it is one, and makes one otherwise.
+func traceOf(h http.Header) string {
+	if t := h.Get(headerTrace); tracePattern.MatchString(t) {
+		return t
+	}
+	if m := parentPattern.FindStringSubmatch(h.Get("Traceparent")); m != nil && strings.Trim(m[1], "0") != "" {
+		return m[1]
+	}
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"nightshift/limiter/gemini"
+)
+
+// visit is one request on its way through the gateway.
+type visit struct {
+	g       *Gateway
+	w       *slowWriter
+	r       *http.Request
+	trace   string
+	caller  gemini.Caller
+	obs     *gemini.Observation // nil until the call is handed to the transport
+	body    *body               // nil until then
+	refused bool                // there was no call, or it got no answer
+	status  int                 // of the answer; 0 for one that broke off before it began
+}
+
+// ServeHTTP serves Gemini's paths, /healthz, /readyz and /v1/observe. It takes
+// credentials off the request that it is given, so that whoever wraps it cannot
+// log them.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	v := &visit{g: g, w: newSlowWriter(w, g.cfg.Bounds.Chunk), r: r}
+	defer v.end()
+	key, bad := takeKey(r)
+	v.trace = traceOf(r.Header)
+	if err := v.serve(key, bad); err != nil {
+		v.fail(err)
+	}
+}
+
+// serve answers, or says why not. bad is what is wrong with the key, which
+// matters only where one is needed.
+func (v *visit) serve(key string, bad *apiError) *apiError {
+	path, err := v.g.pathOf(v.r.URL)
+	if err != nil {
+		return err
+	}
+	switch path {
+	case "/healthz":
+		v.health()
+		return nil
+	case "/readyz":
+		v.ready()
+		return nil
+	}
+	if err := v.wellFormed(path); err != nil {
+		return err
+	}
+	if bad != nil {
+		return bad
+	}
+	if v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header); err != nil {
+		return err
+	}
+	v.caller.TraceID = v.trace
+	if path == observePath {
+		return v.observe()
+	}
+	return v.forward(path)
+}
+
+// wellFormed refuses what no call for Gemini looks like.
+func (v *visit) wellFormed(path string) *apiError {
+	size := 0
+	for name, values := range v.r.Header {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	if size > v.g.cfg.Bounds.Header {
+		return fail(http.StatusRequestHeaderFieldsTooLarge, invalidArgument, "the request's headers have %d bytes, %d are accepted", size, v.g.cfg.Bounds.Header)
+	}
+	// Some clients offer HTTP/2 with every plain request; a server may pass over it.
+	if up := v.r.Header.Get("Upgrade"); up != "" && !strings.EqualFold(up, "h2c") {
+		return badRequest("upgrades are not served: the Live API does not go through this gateway")
+	}
+	if path == observePath {
+		return nil
+	}
+	return checkServed(path)
+}
+
+var errCallTime = errors.New("the call took longer than the gateway lets any call take")
+
+// forward hands the call to the transport.
+func (v *visit) forward(path string) *apiError {
+	ctx, cancel := context.WithCancelCause(v.r.Context())
+	defer cancel(nil)
+	// A timer and no deadline: the permit's lease would follow the deadline.
+	defer time.AfterFunc(v.g.cfg.Bounds.Call, func() { cancel(errCallTime) }).Stop()
+	var err *apiError
+	if v.body, err = v.g.bodyOf(ctx, v.r, v.w.rc); err != nil {
+		return err
+	}
+	ctx, v.obs = gemini.Observe(gemini.WithCaller(ctx, v.caller))
+	out := v.r.WithContext(context.WithValue(ctx, visitKey{}, &forwarded{v, path}))
+	if v.r.Body != nil && v.r.Body != http.NoBody {
+		out.Body = v.body
+	}
+	v.g.proxy.ServeHTTP(v.w, out)
+	return nil
+}
+
+// fail answers with an error. What the client still sends of a refused request
+// is read first.
+func (v *visit) fail(e *apiError) {
+	v.refused, v.status = true, e.Code
+	v.describe(v.w.Header())
+	if e.Code != statusClientGone {
+		drain(v.r, v.w.rc)
+	}
+	e.write(v.w)
+}
+
+// end gives back what the visit held. The time of the last piece stays set: the
+// server still writes what is left in its buffer.
+func (v *visit) end() {
+	v.w.start()
+	if v.body != nil {
+		v.body.free()
+	}
+	v.g.log.Debug("call", "trace_id", v.trace, "path", gemini.Redact(v.r.URL.Path), "class", v.caller.Class,
+		"feature", v.caller.Feature, "key", v.caller.Path.Key, "status", v.status, "decision", string(v.decision()))
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// What every answer says about its call.
+const (
+	headerDecision = "X-Nightshift-Decision"       // admitted, observed, or the refusal's gateway_decision
+	headerWaited   = "X-Nightshift-Waited-Ms"      // for the permit
+	headerEstimate = "X-Nightshift-Estimate"       // what it was expected to take: "requests=1, input_tokens=12"
+	headerTraceID  = "X-Nightshift-Trace-Id"       // finds the call in records, logs and `why`
+	headerUsage    = "X-Nightshift-Usage"          // what it took; not on streams, which say it in their last event
+	headerCost     = "X-Nightshift-Cost-Micro-Usd" // by the price book; likewise
+)
+
+// Decisions of calls that were not refused.
+const (
+	observed limiter.Decision = "observed"
+)
+
+// describe writes down what became of a call.
+func (v *visit) describe(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(name, "X-Nightshift-") {
+			h.Del(name)
+		}
+	}
+	h.Set(headerTraceID, v.trace)
+	h.Set(headerDecision, string(v.decision()))
+	if v.obs == nil {
+		return
+	}
+	h.Set(headerWaited, strconv.FormatInt(v.obs.Waited.Milliseconds(), 10))
+	if s := amounts(v.obs.Estimate); s != "" {
+		h.Set(headerEstimate, s)
+	}
+}
+
+// describeUsage is for answers that were read whole before they are passed on.
+func (v *visit) describeUsage(h http.Header) {
+	if v.obs.HasUsage {
+		h.Set(headerUsage, usage(v.obs.Usage))
+	}
+	if v.obs.Priced {
+		h.Set(headerCost, strconv.FormatInt(v.obs.MicroUSD, 10))
+	}
+}
+
+// decision is the observation's; a call of which there is none was refused here.
+func (v *visit) decision() limiter.Decision {
+	switch {
+	case v.obs == nil || v.refused:
+		if v.obs != nil && v.obs.Decision != "" {
+			return v.obs.Decision
+		}
+		return limiter.RejectedLocally
+	case v.obs.Decision != "":
+		return v.obs.Decision
+	case v.g.cfg.Observe:
+		return observed
+	}
+	return gemini.Admitted
+}
+
+// amounts writes those that are not zero: "requests=1, input_tokens=12".
+func amounts(a limiter.Amounts) string {
+	var parts []string
+	for unit, n := range a {
+		if n != 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", limiter.Unit(unit), n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func usage(u gemini.Usage) string {
+	s := fmt.Sprintf("input_tokens=%d, output_tokens=%d, total_tokens=%d", u.Input(), u.Output(), u.Total)
+	if u.Cached > 0 {
+		s += fmt.Sprintf(", cached_tokens=%d", u.Cached)
+	}
+	return s
+}

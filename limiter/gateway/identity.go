@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// Identity is whom a key stands for.
+type Identity struct {
+	ID      string       `json:"id"`                // "k_" and twelve hex digits of the key's hash; safe to show
+	Name    string       `json:"name"`              // for people
+	Project string       `json:"project"`           // the provider project that its calls count in
+	Class   string       `json:"class"`             // the highest class it may use
+	Feature string       `json:"feature,omitempty"` // of a call that names none; "" makes every call name one
+	Path    limiter.Path `json:"path,omitzero"`     // on whose behalf; Key is the ID when empty
+	Adopted bool         `json:"adopted,omitempty"` // a provider's key of the team's own, known by its hash
+	Created time.Time    `json:"created"`           //
+	Expires time.Time    `json:"expires,omitzero"`  // by the clock of who looks it up; zero: never
+	Revoked time.Time    `json:"revoked,omitzero"`  // zero: it holds
+}
+
+// What Keys say of a key that is not accepted. ErrRevoked and ErrExpired come
+// with the identity that the key had.
+var (
+	ErrUnknownKey = errors.New("no such key")
+	ErrRevoked    = errors.New("the key was revoked")
+	ErrExpired    = errors.New("the key has expired")
+)
+
+// IdentityError names the field of an identity that cannot be.
+type IdentityError struct{ Field, Why string }
+
+// Error is field and reason.
+func (e *IdentityError) Error() string { return e.Field + ": " + e.Why }
+
+// TakenError says that a key is already known.
+type TakenError struct {
+	Known   Identity
+	Project string // the project that it was to be added to
+}
+
+// Error says where the key is known, and what follows from that.
+func (e *TakenError) Error() string {
+	if e.Known.Project == e.Project {
+		return fmt.Sprintf("the key is known already as %s (%s)", e.Known.ID, e.Known.Name)
+	}
+	return fmt.Sprintf("the key is known already as %s (%s) of project %q: a key belongs to one project, since quota is counted by project and not by key",
+		e.Known.ID, e.Known.Name, e.Known.Project)
+}
+
+var (
+	featurePattern = regexp.MustCompile(`^[a-z0-9._-]{1,64}$`)
+	classPattern   = featurePattern
+	levelPattern   = regexp.MustCompile(`^[A-Za-z0-9._@:+-]{0,64}$`)
+)
+
+// check names the first field that cannot be.
+func (i Identity) check(now time.Time) error {
+	switch {
+	case strings.TrimSpace(i.Name) == "" || len(i.Name) > 64 || strings.ContainsFunc(i.Name, unprintable):
+		return &IdentityError{"name", "want 1 to 64 printable characters"}
+	case i.Project == "" || strings.Contains(i.Project, "/"):
+		return &IdentityError{"project", "want the provider project's name in the configuration"}
+	case !classPattern.MatchString(i.Class):
+		return &IdentityError{"class", fmt.Sprintf("%q is no class name", i.Class)}
+	case i.Feature != "" && !featurePattern.MatchString(i.Feature):
+		return &IdentityError{"feature", fmt.Sprintf("%q: want 1 to 64 of a-z, 0-9, dot, dash and underscore", i.Feature)}
+	case !i.Expires.IsZero() && !i.Expires.After(now):
+		return &IdentityError{"expires", i.Expires.UTC().Format(time.RFC3339) + " is in the past"}
+	}
+	return checkPath(i.Path)
+}
+
+func checkPath(p limiter.Path) error {
+	for _, level := range []struct{ name, value string }{
+		{"organization", p.Organization}, {"tenant", p.Tenant}, {"team", p.Team}, {"key", p.Key}, {"run", p.Run}, {"priority", string(p.Priority)},
+	} {
+		if !levelPattern.MatchString(level.value) {
+			return &IdentityError{"path." + level.name, fmt.Sprintf("%q: want letters, digits and . _ @ : + -", level.value)}
+		}
+	}
+	return nil
+}
+
+func unprintable(r rune) bool { return r < ' ' || r == 0x7f }
+
+// keyHash is how a key is kept. Keys are random and long, so a plain hash
+// gives nothing away; the prefix keeps it from matching any other list of hashes.
+func keyHash(key string) string {
+	sum := sha256.Sum256([]byte("nightshift gateway key v1\x00" + key))
+	return hex.EncodeToString(sum[:])
+}
+
+func idOf(hash string) string { return "k_" + hash[:12] }

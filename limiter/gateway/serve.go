@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// DefaultAddr is where a gateway listens when nobody says otherwise.
+const DefaultAddr = "127.0.0.1:8787"
+
+// Server says how a handler is served. The zero value works.
+type Server struct {
+	Drain  time.Duration // how long calls may still run after the end was asked for; default 2 min
+	Logger *slog.Logger  // nil means none
+}
+
+// Bounds of a connection. A request's body and an answer have no time as a
+// whole; the gateway bounds each piece of them.
+const (
+	readHeaderTime = 10 * time.Second
+	idleTime       = 2 * time.Minute
+	mostHeader     = 256 << 10       // beyond it net/http itself answers, in plain text; up to it we do
+	settleTime     = 7 * time.Second // for calls that were cut to settle
+)
+
+// Listen listens on addr. Without a host it takes loopback: whoever wants to be
+// reached from elsewhere names the address.
+func Listen(addr string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(cmp.Or(addr, DefaultAddr))
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return net.Listen("tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+}
+
+// Serve serves h on l until the context ends. Then it takes no new connections
+// and lets the calls that run, streams too, come to their end within Drain;
+// what is still running is cut, and given time to settle. The error says how
+// many were cut, or why serving ended by itself.
+func (s Server) Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	running := &running{}
+	log := s.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	srv := &http.Server{
+		Handler:           running.wrap(h),
+		ReadHeaderTimeout: readHeaderTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    mostHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	return s.drain(ctx, srv, running, log)
+}
+
+// drain stops in order: no new connections, then the calls, then what they settle.
+func (s Server) drain(ctx context.Context, srv *http.Server, running *running, log *slog.Logger) error {
+	log.Info("draining", "calls", running.count())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.Drain, 2*time.Minute))
+	defer cancel()
+	err := srv.Shutdown(ctx)
+	if err == nil {
+		return nil
+	}
+	cut := running.count()
+	err = errors.Join(fmt.Errorf("%d calls were cut: they did not end in time", cut), srv.Close())
+	select {
+	case <-running.none():
+	case <-time.After(settleTime):
+	}
+	return err
+}
+
+// running counts the calls of a server.
+type running struct {
+	mu sync.Mutex
+	n  int           // guarded by mu
+	at chan struct{} // closed when n is 0; nil while nobody waits; guarded by mu
+}
+
+// wrap counts, and takes off the deadline that the call before left on the connection.
+func (r *running) wrap(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.add(1)
+		defer r.add(-1)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		h.ServeHTTP(w, req)
+	})
+}
+
+func (r *running) add(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n += n
+	if r.n == 0 && r.at != nil {
+		close(r.at)
+		r.at = nil
+	}
+}
+
+func (r *running) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n
+}
+
+// none gives a channel that is closed when nothing runs.
+func (r *running) none() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := make(chan struct{})
+	if r.n == 0 {
+		close(at)
+		return at
+	}
+	r.at = at
+	return at
+}
