@@ -1,0 +1,77 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"nightshift/jobs"
+)
+
+// DefaultListen is where the dashboard listens unless told otherwise: this
+// machine only.
+const DefaultListen = "127.0.0.1:8780"
+
+// Config is what a dashboard shows and may do. The zero value of everything
+// but Redis is the careful choice: read-only, no token (so loopback only, see
+// Check).
+type Config struct {
+	// Redis is the process's own client; it stays the caller's to close.
+	Redis redis.UniversalClient
+	// Store explains tasks: row id, state and fields. Nil shows the payload alone.
+	Store *jobs.Store
+	// Prefix is where asynqmon is mounted, "/queues" when empty.
+	Prefix string
+	// Write lets people pause and resume queues and run single tasks. Calls
+	// that would lose jobs stay refused.
+	Write bool
+	// Pauser is asked instead of asynqmon when a queue is paused or resumed
+	// there. Nil refuses both.
+	Pauser Pauser
+	// Token, when set, is asked of everyone: as a login form, as the password
+	// of basic auth, or as a bearer token. Without it only requests whose Host
+	// is this machine are answered.
+	Token string
+	// MaskPayloads hides the values of rows' fields and of foreign payloads.
+	MaskPayloads bool
+	// Home answers "/" instead of the page that is built from Overview.
+	Home http.Handler
+	// Overview is what the home page shows. Nil shows links only.
+	Overview func(context.Context) (Overview, error)
+	// Pauses are what the banner on asynqmon's pages and /api/pauses list.
+	Pauses func(context.Context) ([]PauseView, error)
+	Logger *slog.Logger     // nil discards
+	Now    func() time.Time // nil is time.Now
+}
+
+// Pauser pauses and resumes queues with a reason on record. An error with a
+// method Hint() string has the command that would work told as well.
+type Pauser interface {
+	PauseQueue(ctx context.Context, queue, by string) error
+	ResumeQueue(ctx context.Context, queue, by string) error
+}
+
+func (c *Config) fill() error {
+	if c.Redis == nil {
+		return errors.New("dashboard: Redis is missing")
+	}
+	if c.Prefix == "" {
+		c.Prefix = "/queues"
+	}
+	c.Prefix = strings.TrimSuffix(c.Prefix, "/")
+	if !strings.HasPrefix(c.Prefix, "/") || strings.ContainsAny(c.Prefix, "{}?# ") {
+		return errors.New(`dashboard: Prefix has to be a path like "/queues"`)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return nil
+}

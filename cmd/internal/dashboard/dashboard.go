@@ -1,0 +1,74 @@
+// Package dashboard is the web page of a fleet: asynqmon and a page of our own
+// behind one address, one login and one set of rules about what a button may
+// do. It reads what its caller hands it and knows no limits and no scheduler.
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/hibiken/asynq"
+	"github.com/hibiken/asynqmon"
+)
+
+// Dashboard is the handler; Run feeds its metrics page.
+type Dashboard struct {
+	cfg       Config
+	mon       http.Handler // asynqmon
+	inspector *asynq.Inspector
+	samples   *samples
+	troubles  *troubles
+	handler   http.Handler
+}
+
+// New makes a dashboard. It starts nothing; the metrics page has data while Run
+// is running.
+func New(cfg Config) (*Dashboard, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	if cfg.Token != "" {
+		if err := checkToken(cfg.Token); err != nil {
+			return nil, err
+		}
+	}
+	d := &Dashboard{cfg: cfg, samples: newSamples(), troubles: &troubles{}}
+	careful := tolerant{UniversalClient: cfg.Redis, troubles: d.troubles}
+	format := newFormatter(cfg)
+	d.inspector = asynq.NewInspectorFromRedisClient(careful)
+	d.mon = asynqmon.New(asynqmon.Options{
+		RootPath:         cfg.Prefix,
+		RedisConnOpt:     &shared{plain: cfg.Redis, tolerant: careful},
+		PayloadFormatter: asynqmon.PayloadFormatterFunc(format.payload),
+		ResultFormatter:  asynqmon.ResultFormatterFunc(format.result),
+		// Shows the metrics page. It is never called: /api/metrics is ours.
+		PrometheusAddress: "in-process",
+		ReadOnly:          !cfg.Write,
+	})
+	d.handler = d.chain()
+	return d, nil
+}
+
+// ServeHTTP answers a request.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
+
+// chain is what a request goes through, from the outside in: headers, who may
+// ask, from where, and then the page.
+func (d *Dashboard) chain() http.Handler {
+	open := http.NewServeMux() // needs no login: tells nothing
+	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	open.Handle("GET /assets/", assetHandler())
+	d.routeLogin(open)
+
+	pages := http.NewServeMux()
+	pages.HandleFunc("GET /api/pauses", d.servePauses)
+	pages.Handle(d.cfg.Prefix+"/", http.HandlerFunc(d.serveQueues))
+	pages.Handle("GET "+d.cfg.Prefix, http.RedirectHandler(d.cfg.Prefix+"/", http.StatusFound))
+	home := d.cfg.Home
+	if home == nil {
+		home = http.HandlerFunc(d.serveHome)
+	}
+	pages.Handle("/", home)
+
+	open.Handle("/", d.guard(pages))
+	return withHeaders(http.NewCrossOriginProtection().Handler(open))
+}
