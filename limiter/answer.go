@@ -66,6 +66,15 @@ func allowFallback(c *Config, class string, err error) error {
 	return err
 }
 
+// overBy names the rule that was against a forced request: the limit, where one
+// lacked room.
+func overBy(reason Reason, unit, window int64) string {
+	if unit >= 0 && (reason == ReasonQuota || reason == ReasonShare) {
+		return Limit{Unit: Unit(unit), Window: Window(window)}.Name()
+	}
+	return string(reason)
+}
+
 func denied(q Request, reason Reason) *Denied {
 	return &Denied{
 		Type: "quota_denied", Node: "lane", Reason: reason, Decision: RejectedLocally,

@@ -13,6 +13,7 @@ type Config struct {
 	Weights  map[string]int64  `json:"weights,omitempty"`  // leaf or node → weight, 1 when absent; priorities as "priority/high"
 	MonthTZ  string            `json:"month_tz,omitempty"` // zone of calendar months; default America/Los_Angeles
 	Revision string            `json:"revision,omitempty"` // digest of the source, to tell two configurations apart
+	By       string            `json:"by,omitempty"`       // who configures, for events: "host web-1 pid 4711", "ada (quota set)"
 }
 
 // LaneConfig is a lane's limits and shares.
@@ -28,24 +29,19 @@ type LaneConfig struct {
 
 // Class is a kind of traffic.
 type Class struct {
-	Name         string        `json:"name"`
-	GuaranteePPM int64         `json:"guarantee_ppm"`         // upper bound of what is protected for it
-	FloorPPM     int64         `json:"floor_ppm"`             // always protected for it
-	TricklePPM   int64         `json:"trickle_ppm,omitempty"` // it may always use this much, so that it never starves
-	MaxWait      time.Duration `json:"max_wait"`              // how long a caller waits in place; 0 refuses at once
-	Pausable     bool          `json:"pausable"`
-	Smooth       bool          `json:"smooth"`  // every class below interactive
-	Tickets      bool          `json:"tickets"` // refused jobs wait in lines and are pulled
-	Fallback     string        `json:"fallback,omitempty"`
-}
+	Name         string `json:"name"`
+	GuaranteePPM int64  `json:"guarantee_ppm"`         // upper bound of what is protected for it
+	FloorPPM     int64  `json:"floor_ppm"`             // always protected for it
+	TricklePPM   int64  `json:"trickle_ppm,omitempty"` // it may always use this much, so that it never starves
+	// CapPPM is the most that it may use of each minute's and ten minutes' limit,
+	// however idle the rest is; a request larger than that is refused for good. 0: no cap.
+	CapPPM int64 `json:"cap_ppm,omitempty"`
+	// OutputFloorPPM is FloorPPM for limits of output tokens: room for long answers.
+	OutputFloorPPM int64 `json:"output_floor_ppm,omitempty"`
 
-// Pause closes a class in the acquire script until it is lifted or ends.
-// Several may hold at once; the class is closed while one does.
-type Pause struct {
-	Class  string    `json:"class"`
-	Reason string    `json:"reason"` // health, window, budget, daily, credentials, operator
-	Owner  string    `json:"owner"`
-	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until,omitempty"` // zero: until lifted
-	Detail string    `json:"detail,omitempty"`
+	MaxWait  time.Duration `json:"max_wait"` // how long a caller waits in place; 0 refuses at once
+	Pausable bool          `json:"pausable"`
+	Smooth   bool          `json:"smooth"`  // every class below interactive
+	Tickets  bool          `json:"tickets"` // refused jobs wait in lines and are pulled
+	Fallback string        `json:"fallback,omitempty"`
 }

@@ -12,11 +12,11 @@ type Reason string
 const (
 	ReasonTooLarge    Reason = "too_large"    // larger than a limit: refused for good, never waits
 	ReasonQuota       Reason = "quota"        // a limit has no room now
-	ReasonShare       Reason = "share"        // the limit has room, but it is held for a class above
+	ReasonShare       Reason = "share"        // the limit has room, but not for this class: held for one above, throttled or capped (Detail)
 	ReasonSmoothing   Reason = "smoothing"    // room there is, but the class would burst
 	ReasonTurn        Reason = "turn"         // others are before it in the line
 	ReasonSlots       Reason = "slots"        // no free worker slot
-	ReasonPaused      Reason = "paused"       // the class is paused
+	ReasonPaused      Reason = "paused"       // the class, run or queue is paused
 	ReasonCooldown    Reason = "cooldown"     // the provider asked for a rest
 	ReasonBreaker     Reason = "breaker"      // calls are hopeless now
 	ReasonSpend       Reason = "spend"        // a money limit
@@ -53,8 +53,8 @@ type Denied struct {
 	Reason   Reason   `json:"reason"`
 	Decision Decision `json:"gateway_decision"`
 
-	Limit     int64   `json:"limit,omitempty"`    // the binding limit's amount
-	Used      int64   `json:"used,omitempty"`     // what was in use when it refused
+	Limit     int64   `json:"limit,omitempty"`    // the binding limit's amount; of a throttle or cap, what it leaves to the class
+	Used      int64   `json:"used,omitempty"`     // what was in use when it refused, by all or by the class likewise
 	Shortage  int64   `json:"shortage,omitempty"` // how much was missing
 	Estimates Amounts `json:"estimates"`          // indexed by Unit
 
@@ -86,6 +86,9 @@ func (d *Denied) Error() string {
 			d.Limiter, d.Model, d.Limit, d.Limit+d.Shortage)
 	case ReasonQuota, ReasonShare, ReasonSpend:
 		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.Limiter, d.Used, d.Limit, d.Shortage)
+		if d.Detail != "" {
+			what += "; " + d.Detail
+		}
 	case ReasonUnknownLane:
 		return fmt.Sprintf("no limits are configured for model %s", d.Model)
 	case ReasonUnavailable:

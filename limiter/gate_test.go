@@ -20,7 +20,13 @@ type gate interface {
 	Cool(context.Context, Lane, time.Duration, Reason, string) error
 	Pause(context.Context, Pause) error
 	Resume(context.Context, string, string) error
+	Lift(context.Context, Pause, string) error
 	Pauses(context.Context) ([]Pause, error)
+	Throttle(context.Context, Throttle) error
+	Unthrottle(context.Context, string, string) error
+	Throttles(context.Context) ([]Throttle, error)
+	Note(context.Context, Event) error
+	Events(context.Context, time.Time, int) ([]Event, error)
 	State(context.Context, Lane) (LaneState, error)
 	Ticket(context.Context, Lane, string) (TicketState, error)
 	Lanes(context.Context) ([]LaneConfig, error)

@@ -1,7 +1,5 @@
 package limiter
 
-import "strings"
-
 // SchemaVersion is the layout of everything below. A scope that was written by
 // a newer one is refused, never guessed at.
 const SchemaVersion = 1
@@ -11,21 +9,19 @@ const SchemaVersion = 1
 type keys struct {
 	prefix string // "nightshift:{limiter:provider/project}:"
 	scope  []string
+	events []string
 }
 
 func newKeys(s Scope) keys {
 	k := keys{prefix: "nightshift:{limiter:" + s.String() + "}:"}
 	k.scope = []string{k.prefix + "scope"}
+	k.events = []string{k.prefix + "events"}
 	return k
 }
 
 // lane gives a lane's keys in the order that lua/base.lua names.
 func (k keys) lane(l Lane) []string {
-	region := l.Region
-	if region == "" {
-		region = "global"
-	}
-	p := k.prefix + region + "/" + l.Model + ":"
+	p := k.prefix + l.short() + ":"
 	return []string{k.scope[0], p + "lane", p + "permits", p + "leases", p + "tickets", p + "leaves"}
 }
 
@@ -34,13 +30,6 @@ const (
 	fieldSchema     = "schema"
 	fieldGeneration = "gen"
 	fieldConfig     = "config"
-	fieldPause      = "pz:" // + class|reason
+	fieldPause      = "zp" // lua/pause.lua
+	fieldThrottle   = "zt"
 )
-
-func pauseField(field string) (class, reason string, ok bool) {
-	rest, ok := strings.CutPrefix(field, fieldPause)
-	if !ok {
-		return "", "", false
-	}
-	return strings.Cut(rest, "|")
-}

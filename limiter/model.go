@@ -15,19 +15,21 @@ import (
 type Model struct {
 	scope Scope
 
-	mu      sync.Mutex
-	now     time.Time
-	cal     calendar
-	config  Config
-	weights map[string]int64
-	rev     int64            // grows when weights change
-	pauses  map[string]Pause // by class|reason
-	lanes   map[string]*modelLane
+	mu        sync.Mutex
+	now       time.Time
+	cal       calendar
+	config    Config
+	weights   map[string]int64
+	rev       int64               // grows when weights change
+	pauses    map[string]Pause    // by target and reason
+	throttles map[string]Throttle // by class and reason
+	events    []Event             // the oldest first
+	lanes     map[string]*modelLane
 }
 
 // NewModel makes a Model whose clock stands at start.
 func NewModel(scope Scope, start time.Time) *Model {
-	return &Model{scope: scope, now: start, pauses: map[string]Pause{}, lanes: map[string]*modelLane{}}
+	return &Model{scope: scope, now: start, pauses: map[string]Pause{}, throttles: map[string]Throttle{}, lanes: map[string]*modelLane{}}
 }
 
 // Now is the Model's clock, in the milliseconds that the rules see.
@@ -83,6 +85,9 @@ type modelClass struct {
 	pace    []int64          // by dim: the moment, in microseconds, at which an even use would be where the class is
 	slots   [2][ring][]int64 // by window and slot: by dim
 	line    *modelLine       // nil while nobody waits
+	slow    []Throttle       // that hold now
+	least   int64            // the least share of them, in ppm
+	tells   string           // the throttle with that share
 }
 
 type modelPermit struct {
@@ -105,7 +110,9 @@ func (m *Model) enter(l Lane) (*modelLane, int64, error) {
 		return nil, t, ErrUnknownLane
 	}
 	n.days = m.cal.at(m.now).at
-	return n, n.moveTo(t), nil
+	t = n.moveTo(t)
+	m.bind(n, t)
+	return n, t, nil
 }
 
 // moveTo is what open does in lua/base.lua: the clock never runs backwards, but

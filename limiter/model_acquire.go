@@ -9,14 +9,17 @@ func (n *modelLane) denied(no *refusal, retry, pos int64, detail string) answer 
 	if no.dim >= 0 {
 		p := n.plan.dims[no.dim]
 		a.unit, a.window, a.limit = int64(p.unit), int64(p.window), p.inside
+		if no.top >= 0 {
+			a.limit = no.top
+		}
 	}
 	return a
 }
 
-// closed tells whether the class may not start anything; ends is -1 when it is
-// not known for how long, 0 when it is open.
-func (m *Model) closed(n *modelLane, c *modelClass, t int64) (reason Reason, ends int64, detail string) {
-	if p, ok := m.longest(c.Name, t); ok {
+// closed tells whether the request may not start; ends is -1 when it is not known
+// for how long, 0 when it is open.
+func (m *Model) closed(n *modelLane, class, leaf string, t int64) (reason Reason, ends int64, detail string) {
+	if p, ok := m.paused(n, class, leaf, t); ok {
 		return ReasonPaused, p.ends(), p.says()
 	}
 	if n.header.cool > t {
@@ -55,24 +58,24 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 func ceilSecond(ms int64) int64 { return int64(math.Ceil(float64(ms)/1000)) * 1000 }
 
 // turnOf tells whether a request that fits may go before those that wait.
-func (n *modelLane) turnOf(c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
-	l := c.line
+func (m *Model) turnOf(n *modelLane, c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
+	l, turn := c.line, &refusal{dim: -1, reason: ReasonTurn, top: -1}
 	switch {
 	case l == nil || (tk != nil && tk.released):
 		return nil
 	case tk != nil:
 		if t-n.header.pulled <= awayMS {
-			return &refusal{dim: -1, reason: ReasonTurn}
+			return turn
 		}
 		return nil
-	case l.waiting > 0 && n.fits(c, a, l.releasedBy, l.booked) != nil:
-		return &refusal{dim: -1, reason: ReasonTurn}
+	case l.waiting > 0 && n.fits(c, a, l.releasedBy, l.booked) != nil && n.fits(c, a, l.releasedBy, m.unpaused(n, c, t)) != nil:
+		return turn
 	}
 	return nil
 }
 
 // refuses gives the rule that is against the request now, or nil.
-func (n *modelLane) refuses(c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
+func (m *Model) refuses(n *modelLane, c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
 	passes := tk != nil && tk.released
 	var aside Amounts
 	if c.line != nil && c.line.released > 0 && !passes {
@@ -86,7 +89,7 @@ func (n *modelLane) refuses(c *modelClass, a Amounts, tk *modelTicket, t int64) 
 			return no
 		}
 	}
-	return n.turnOf(c, a, tk, t)
+	return m.turnOf(n, c, a, tk, t)
 }
 
 func (n *modelLane) charge(c *modelClass, a Amounts) {
@@ -149,32 +152,50 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	a := q.charged()
 	for d, p := range n.plan.dims {
 		if a[p.unit] > c.largest[d] {
-			no := n.denied(&refusal{d, ReasonTooLarge, 0, a[p.unit] - c.largest[d], 0, 0}, 0, 0, "")
+			no := n.denied(&refusal{dim: d, reason: ReasonTooLarge, short: a[p.unit] - c.largest[d], top: -1}, 0, 0, "")
 			no.limit = c.largest[d]
 			return no
 		}
 	}
+	reason, ends, detail := m.closed(n, q.Class, q.leaf(), t)
 	var tk *modelTicket
 	leaf, waits := "", q.Ticket != "" && c.Tickets
 	if waits {
 		tk, leaf = m.ticketOf(n, c, q, t)
 	}
-	reason, ends, detail := m.closed(n, c, t)
 	var no *refusal
 	switch {
 	case q.Full:
-		no, ends = &refusal{dim: -1, reason: ReasonSlots}, 0
+		no, ends = &refusal{dim: -1, reason: ReasonSlots, top: -1}, 0
 	case reason != "":
-		no = &refusal{dim: -1, reason: reason}
+		no = &refusal{dim: -1, reason: reason, top: -1}
 	default:
-		if no = n.refuses(c, a, tk, t); no == nil {
+		if no = m.refuses(n, c, a, tk, t); no == nil {
 			return m.grant(n, c, q, leaf, tk, t)
 		}
+		detail = no.detail
+	}
+	if q.Force && !q.Full {
+		return m.forced(n, c, q, leaf, tk, t, no)
 	}
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
 	}
 	return m.answer(n, c, q, leaf, tk, no, t, ends, detail, waits)
+}
+
+// forced grants in spite of a rule. The pace goes on by no more than a window.
+func (m *Model) forced(n *modelLane, c *modelClass, q Request, leaf string, tk *modelTicket, t int64, no *refusal) answer {
+	if p := n.permits[q.ID]; p != nil {
+		return answer{permit: p.permit(q)}
+	}
+	a := m.grant(n, c, q, leaf, tk, t)
+	for d := range c.pace {
+		c.pace[d] = min(c.pace[d], (t+slack+61000)*1000)
+	}
+	d := n.denied(no, 0, 0, "")
+	a.permit.Over = overBy(no.reason, d.unit, d.window)
+	return a
 }
 
 // answer says when to come back, and keeps a place for what waits.
@@ -183,11 +204,11 @@ func (m *Model) answer(n *modelLane, c *modelClass, q Request, leaf string, tk *
 	case waits:
 		return m.place(n, c, q, leaf, tk, no, t, ends, detail)
 	case ends < 0:
-		return n.denied(no, t+60000, 0, detail)
+		return n.denied(no, t+30000, 0, detail)
 	case ends > 0:
 		return n.denied(no, ends, 0, detail)
 	case no.dim < 0:
 		return n.denied(no, t+1000, 0, "")
 	}
-	return n.denied(no, n.when(c, no, t), 0, "")
+	return n.denied(no, n.when(c, no, t), 0, detail)
 }

@@ -3,12 +3,11 @@ package limiter
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 )
 
-// lua/scope.lua, configure.lua, pause.lua, cool.lua and restore.lua.
+// lua/scope.lua, configure.lua and cool.lua.
 
 // Configure is Redis.Configure on the Model's clock.
 func (m *Model) Configure(_ context.Context, c Config) error {
@@ -20,6 +19,10 @@ func (m *Model) Configure(_ context.Context, c Config) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	recent := m.eventsLocked(m.now.Add(-disagreement), 0)
+	for _, e := range changes(m.config, c) {
+		m.note(e.against(recent))
+	}
 	m.config, m.weights = c, c.weights()
 	m.rev++
 	if c.MonthTZ != "" {
@@ -119,60 +122,4 @@ func (m *Model) Cool(_ context.Context, l Lane, d time.Duration, reason Reason, 
 		n.header.cool, n.reason, n.detail = ends, cmp.Or(reason, ReasonCooldown), oneLine(detail)
 	}
 	return nil
-}
-
-// Pause is Redis.Pause on the Model's clock.
-func (m *Model) Pause(_ context.Context, p Pause) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.pauses[p.Class+"|"+p.Reason] = p
-	m.tidy(p.Class)
-	return nil
-}
-
-// Resume is Redis.Resume on the Model's clock.
-func (m *Model) Resume(_ context.Context, class, reason string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.pauses, class+"|"+reason)
-	m.tidy(class)
-	return nil
-}
-
-// tidy forgets a class's pauses that have ended.
-func (m *Model) tidy(class string) {
-	maps.DeleteFunc(m.pauses, func(_ string, p Pause) bool {
-		return p.Class == class && p.ends() >= 0 && p.ends() <= m.now.UnixMilli()
-	})
-}
-
-// Pauses is Redis.Pauses on the Model's clock.
-func (m *Model) Pauses(context.Context) ([]Pause, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.pausesLocked(), nil
-}
-
-func (m *Model) pausesLocked() []Pause {
-	out := []Pause{}
-	for _, p := range m.pauses {
-		out = append(out, p)
-	}
-	return holding(out, m.now)
-}
-
-// longest is the pause of a class that holds longest.
-func (m *Model) longest(class string, t int64) (best Pause, held bool) {
-	for _, p := range m.pausesLocked() {
-		if p.Class != class || (p.ends() >= 0 && p.ends() <= t) {
-			continue
-		}
-		if !held || (best.ends() >= 0 && (p.ends() < 0 || p.ends() > best.ends())) {
-			best, held = p, true
-		}
-	}
-	return best, held
 }

@@ -186,9 +186,8 @@ func (n *modelLane) eta(c *modelClass, f *modelLeaf, pos int64) int64 {
 		if !p.window.sliding() || b == 0 {
 			continue
 		}
-		others, _, _, free := n.share(c, d)
 		x := float64(b) * float64(pos) / float64(f.waiting) * span * float64(p.window.width())
-		x = x / float64(max(1, free-others)) * float64(c.line.weights) / float64(f.weight)
+		x = x / float64(n.room(c, d)) * float64(c.line.weights) / float64(f.weight)
 		most = max(most, int64(math.Min(math.Floor(x), farMS)))
 	}
 	return most
@@ -200,8 +199,7 @@ func (n *modelLane) pace(c *modelClass, a Amounts, t int64) int64 {
 	var step int64
 	for d, p := range n.plan.dims {
 		if p.window.sliding() && a[p.unit] > 0 {
-			others, _, _, free := n.share(c, d)
-			x := float64(a[p.unit]) * span * float64(p.window.width()) / float64(max(1, free-others))
+			x := float64(a[p.unit]) * span * float64(p.window.width()) / float64(n.room(c, d))
 			step = max(step, int64(math.Min(math.Floor(x), farMS)))
 		}
 	}

@@ -124,8 +124,8 @@ func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (ou
 		}
 		f.weight, f.rev = w, m.rev
 	}
-	if reason, _, _ := m.closed(n, c, t); reason == "" {
-		out = n.release(c, leaves, slots, t)
+	if reason, _, _ := m.closed(n, c.Name, "", t); reason == "" {
+		out = n.release(c, m.open(n, leaves, c.Name, t), slots, t)
 		if since <= awayMS {
 			rate := float64(len(out)) * 1000000 / float64(since)
 			if l.rate > 0 {
@@ -143,6 +143,16 @@ func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (ou
 	}
 	if idle {
 		c.line = nil
+	}
+	return out
+}
+
+// open leaves out what is paused.
+func (m *Model) open(n *modelLane, leaves []*modelLeaf, class string, t int64) (out []*modelLeaf) {
+	for _, f := range leaves {
+		if _, held := m.paused(n, class, f.name, t); !held {
+			out = append(out, f)
+		}
 	}
 	return out
 }

@@ -12,6 +12,9 @@ type refusal struct {
 	short  int64
 	need   int64
 	ends   int64 // of smoothing
+	top    int64 // the class's ceiling, where that binds; else -1
+	alone  bool  // nothing is set aside beside it
+	detail string
 }
 
 // share gives what others use or must be left, its own use, everybody's use, and
@@ -27,14 +30,31 @@ func (n *modelLane) share(c *modelClass, d int) (others, own, all, free int64) {
 	return others, n.use[d][c.index], all, n.plan.dims[d].inside - margin(n.squares[d])
 }
 
-// lacks gives what is missing for need more in dim d; 0 or less when it fits.
-func (n *modelLane) lacks(c *modelClass, d int, need int64) (short, used, over int64) {
+// lacks gives what is missing for need more in dim d, 0 or less when it fits; what
+// is in use; what the limit itself lacks; and the ceiling, where that is what binds.
+func (n *modelLane) lacks(c *modelClass, d int, need int64, alone bool) (short, used, over, top int64) {
 	others, own, all, free := n.share(c, d)
-	short = others + own + need - free
+	short, over = others+own+need-free, all+need-free
 	if short > 0 && own+need <= c.reserve[d*len(n.classes)+c.index] {
-		short = all + need - free
+		short = over
 	}
-	return short, all, all + need - free
+	if top, ok := n.top(c, d); ok {
+		above := own + need - top
+		if above > 0 && above > short && !(alone && own == 0 && c.least > 0) {
+			return above, own, 0, top
+		}
+	}
+	return short, all, over, -1
+}
+
+// room is what the class could use of dim d, its own use included; at least 1.
+func (n *modelLane) room(c *modelClass, d int) int64 {
+	others, _, _, free := n.share(c, d)
+	room := free - others
+	if top, ok := n.top(c, d); ok {
+		room = min(room, top)
+	}
+	return max(1, room)
 }
 
 // weight orders refusals: the rule that will hold longest is the answer.
@@ -57,7 +77,8 @@ func (n *modelLane) fits(c *modelClass, a Amounts, aside ...Amounts) *refusal {
 		for _, x := range aside {
 			need += x[p.unit]
 		}
-		short, used, over := n.lacks(c, d, need)
+		alone := need == a[p.unit]
+		short, used, over, top := n.lacks(c, d, need, alone)
 		if short <= 0 || p.weight(short) <= most {
 			continue
 		}
@@ -65,7 +86,10 @@ func (n *modelLane) fits(c *modelClass, a Amounts, aside ...Amounts) *refusal {
 		if over > 0 {
 			reason = ReasonQuota
 		}
-		worst, most = &refusal{d, reason, used, short, need, 0}, p.weight(short)
+		worst, most = &refusal{dim: d, reason: reason, used: used, short: short, need: need, top: top, alone: alone}, p.weight(short)
+		if top >= 0 {
+			worst.detail = n.tells(c, d)
+		}
 	}
 	return worst
 }
@@ -78,7 +102,7 @@ func (n *modelLane) smooth(c *modelClass, a Amounts, t int64) *refusal {
 	}
 	for d, p := range n.plan.dims {
 		if p.window == Minute && a[p.unit] > 0 && c.pace[d] >= (t+slack)*1000 {
-			return &refusal{d, ReasonSmoothing, n.use[d][c.index], 0, a[p.unit], c.pace[d]/1000 + 1 - slack}
+			return &refusal{dim: d, reason: ReasonSmoothing, used: n.use[d][c.index], need: a[p.unit], ends: c.pace[d]/1000 + 1 - slack, top: -1}
 		}
 	}
 	return nil
@@ -94,7 +118,7 @@ func (n *modelLane) advance(c *modelClass, a Amounts, sign, t int64) {
 }
 
 // frees gives the moment at which enough slots have left dim d for need to fit.
-func (n *modelLane) frees(c *modelClass, d int, need int64) int64 {
+func (n *modelLane) frees(c *modelClass, d int, need int64, alone bool) int64 {
 	win := n.plan.dims[d].window
 	now := n.header.slot
 	if win == TenMinutes {
@@ -110,7 +134,7 @@ func (n *modelLane) frees(c *modelClass, d int, need int64) int64 {
 				any = any || slot[d] > 0
 			}
 		}
-		if short, _, _ := n.lacks(c, d, need); any && short <= 0 {
+		if short, _, _, _ := n.lacks(c, d, need, alone); any && short <= 0 {
 			return (now + m) * win.width()
 		}
 	}
@@ -130,5 +154,11 @@ func (n *modelLane) when(c *modelClass, no *refusal, t int64) int64 {
 	case Held:
 		return t + 1000
 	}
-	return n.frees(c, no.dim, no.need)
+	freed := n.frees(c, no.dim, no.need, no.alone)
+	if no.top >= 0 {
+		if eased := n.eases(c, no.dim, no.used+no.need); eased > 0 {
+			return max(t+1000, min(freed, eased))
+		}
+	}
+	return freed
 }

@@ -34,8 +34,7 @@ func (n *modelLane) subtract(d, i int, amount int64) {
 // step is how long an amount lasts at 1.1 times the even use of the class's
 // room, in microseconds.
 func (n *modelLane) step(c *modelClass, d int, amount int64) int64 {
-	others, _, _, free := n.share(c, d)
-	return int64(math.Min(61000000, math.Floor(float64(amount)*55454545/float64(max(1, free-others)))))
+	return int64(math.Min(61000000, math.Floor(float64(amount)*55454545/float64(n.room(c, d)))))
 }
 
 // leave hands the slots from..to of a class to take.
@@ -90,18 +89,27 @@ func decay(p, slots int64) int64 {
 	return p
 }
 
-// protect is what the classes below must leave to a class: its forecast, 1.5
-// times its peak and 2 roots for requests, between floor and guarantee.
+// protect is what the classes below must leave to a class: its forecast between
+// floor and guarantee.
 func (d dim) protect(s share, peak int64) int64 {
 	if d.window == Day || d.window == Month || s.guarantee <= s.floor {
 		return s.floor
+	}
+	return max(s.floor, min(s.guarantee, d.forecast(peak)))
+}
+
+// forecast is what a class is expected to need: 1.5 times its peak, and 2 roots
+// for requests. Days and months have none.
+func (d dim) forecast(peak int64) int64 {
+	if d.window == Day || d.window == Month {
+		return 0
 	}
 	p := float64(peak) / 16
 	f := 1.5 * p
 	if d.unit == Requests {
 		f += float64(2 * math.Sqrt(p))
 	}
-	return max(s.floor, min(s.guarantee, int64(math.Floor(f))))
+	return int64(math.Floor(f))
 }
 
 // reserves works out what each class must leave to the others, by the peaks of now.
@@ -120,6 +128,9 @@ func (n *modelLane) reserves() {
 					largest -= v
 				}
 				c.reserve[d*classes+j] = v
+			}
+			if most := p.shares[i].cap; most > 0 {
+				largest = min(largest, most)
 			}
 			c.largest[d] = largest
 		}

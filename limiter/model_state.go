@@ -15,7 +15,9 @@ func (m *Model) State(_ context.Context, l Lane) (LaneState, error) {
 	if err != nil {
 		return LaneState{}, err
 	}
-	return n.view(t).state(m.pausesLocked()), nil
+	v := n.view(t)
+	v.know(m.config, m.pausesLocked(), m.throttlesLocked())
+	return v.state(), nil
 }
 
 func (n *modelLane) view(t int64) laneView {
@@ -27,7 +29,7 @@ func (n *modelLane) view(t int64) laneView {
 		for i, c := range n.classes {
 			pace[i] = c.pace[d]
 		}
-		v.pace = append(v.pace, pace)
+		v.pace, v.peaks = append(v.pace, pace), append(v.peaks, n.peaks[d]...)
 	}
 	for _, c := range n.classes {
 		v.reserve = append(v.reserve, c.reserve)

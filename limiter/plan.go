@@ -21,8 +21,8 @@ type dim struct {
 	shares []share
 }
 
-// share is a class's part of a dim, in amounts.
-type share struct{ floor, guarantee, trickle int64 }
+// share is a class's part of a dim, in amounts; cap 0 is none.
+type share struct{ floor, guarantee, trickle, cap int64 }
 
 // plan is a lane's part of a Config, worked out.
 type plan struct {
@@ -42,7 +42,7 @@ func newPlan(l LaneConfig, classes []Class) plan {
 			d.spread = spreadPPM[lim.Unit]
 		}
 		for _, c := range classes {
-			d.shares = append(d.shares, c.share(l.Lend, lim.Amount))
+			d.shares = append(d.shares, c.share(l.Lend, lim))
 		}
 		p.dims = append(p.dims, d)
 	}
@@ -76,8 +76,16 @@ func (c Class) IdleFloorPPM(lend string) int64 {
 }
 
 // share works out what a class may count on in a limit.
-func (c Class) share(lend string, amount int64) share {
-	return share{floor: part(amount, c.IdleFloorPPM(lend)), guarantee: part(amount, c.GuaranteePPM), trickle: part(amount, c.TricklePPM)}
+func (c Class) share(lend string, l Limit) share {
+	floor := c.IdleFloorPPM(lend)
+	if l.Unit == OutputTokens {
+		floor = max(floor, c.OutputFloorPPM)
+	}
+	s := share{floor: part(l.Amount, floor), guarantee: part(l.Amount, c.GuaranteePPM), trickle: part(l.Amount, c.TricklePPM)}
+	if c.CapPPM > 0 && l.Window.sliding() {
+		s.cap = max(1, part(l.Amount, c.CapPPM)) // a cap slows, it never shuts out
+	}
+	return s
 }
 
 func (c Class) flags() int64 {
@@ -87,6 +95,9 @@ func (c Class) flags() int64 {
 	}
 	if c.Tickets {
 		f |= 2
+	}
+	if c.CapPPM > 0 {
+		f |= 4
 	}
 	return f
 }
@@ -98,7 +109,7 @@ func (p plan) fields() (cfg, cfg2, names string) {
 	for _, d := range p.dims {
 		head = append(head, int64(d.unit), int64(d.window), d.limit, d.inside, d.spread)
 		for _, s := range d.shares {
-			shares = append(shares, s.floor, s.guarantee, s.trickle)
+			shares = append(shares, s.floor, s.guarantee, s.trickle, s.cap)
 		}
 	}
 	var list []string

@@ -70,19 +70,30 @@ func (r *Redis) acquireMany(l Lane, keys []string, qs []Request) ([]answer, erro
 }
 
 func appendRequest(args []any, q *Request) []any {
-	full := 0
-	if q.Full {
-		full = 1
-	}
-	leaf := ""
-	if q.Ticket != "" {
-		leaf = q.Path.Leaf()
-	}
-	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, leaf, full)
+	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, q.leaf(), q.mode())
 	for _, n := range q.charged() {
 		args = append(args, n)
 	}
 	return args
+}
+
+// leaf is what the script must know of the path: all of it for a ticket, run and
+// priority for their pauses.
+func (q Request) leaf() string {
+	if q.Ticket == "" && q.Path.Run == "" && q.Path.Priority == "" {
+		return ""
+	}
+	return q.Path.Leaf()
+}
+
+func (q Request) mode() int {
+	switch {
+	case q.Full:
+		return 1
+	case q.Force:
+		return 2
+	}
+	return 0
 }
 
 func readAnswer(q Request, v any, now int64) (answer, error) {
@@ -92,11 +103,7 @@ func readAnswer(q Request, v any, now int64) (answer, error) {
 	}
 	switch a[0] {
 	case int64(1):
-		n, err := numbers(a[1:])
-		if err != nil || len(n) != 2 {
-			return answer{}, fmt.Errorf("limiter: strange permit %v", a)
-		}
-		return answer{now: now, permit: newPermit(q, n[0], n[1])}, nil
+		return readPermit(q, a, now)
 	case int64(2):
 		p, err := stored(q, text(a[1]))
 		return answer{now: now, permit: p}, err
@@ -110,4 +117,25 @@ func readAnswer(q Request, v any, now int64) (answer, error) {
 	}
 	return answer{now: now, reason: Reason(text(a[1])), unit: n[0], window: n[1], limit: n[2], used: n[3], short: n[4],
 		retryAt: n[5], position: n[6], detail: text(a[9])}, nil
+}
+
+// readPermit reads {1, granted, expires}, and {…, reason, unit, window} of a
+// permit that a rule was against.
+func readPermit(q Request, a []any, now int64) (answer, error) {
+	var over string
+	if len(a) == 6 {
+		n, err := numbers(a[4:])
+		if err != nil {
+			return answer{}, err
+		}
+		over = overBy(Reason(text(a[3])), n[0], n[1])
+		a = a[:3]
+	}
+	n, err := numbers(a[1:])
+	if err != nil || len(n) != 2 {
+		return answer{}, fmt.Errorf("limiter: strange permit %v", a)
+	}
+	p := newPermit(q, n[0], n[1])
+	p.Over = over
+	return answer{now: now, permit: p}, nil
 }

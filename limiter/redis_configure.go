@@ -40,10 +40,12 @@ func (r *Redis) Configure(ctx context.Context, c Config) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if err := r.writeScope(ctx, c); err != nil {
+	before, err := r.writeScope(ctx, c)
+	if err != nil {
 		return err
 	}
 	r.keep(c)
+	defer r.noteLimits(ctx, before, c)
 	for _, l := range c.Lanes {
 		cfg, cfg2, names := newPlan(l, c.Classes).fields()
 		if _, err := r.call(ctx, configureScript, l.Lane, r.keys.lane(l.Lane), cfg, cfg2, names); err != nil {
@@ -66,19 +68,46 @@ func (r *Redis) retire(ctx context.Context, old, c Config) error {
 	return nil
 }
 
-func (r *Redis) writeScope(ctx context.Context, c Config) error {
+// writeScope gives the configuration that c replaced.
+func (r *Redis) writeScope(ctx context.Context, c Config) (before Config, err error) {
 	args := []any{SchemaVersion, rand.Text(), jsonOf(c)}
 	for name, w := range c.weights() {
 		args = append(args, name, w)
 	}
 	got, err := scopeScript.Run(ctx, r.rdb, r.keys.scope, args...).Result()
 	if err != nil {
-		return fmt.Errorf("limiter: %w", err)
+		return before, fmt.Errorf("limiter: %w", err)
 	}
 	if newer, ok := got.(int64); ok {
-		return schemaError(newer)
+		return before, schemaError(newer)
 	}
-	return nil
+	if s := text(got); s != "" {
+		err = json.Unmarshal([]byte(s), &before)
+	}
+	return before, err
+}
+
+// noteLimits notes what a configuration changed. The limits are in force by then,
+// so an event that is lost is only logged.
+func (r *Redis) noteLimits(ctx context.Context, before, after Config) {
+	events := changes(before, after)
+	if len(events) == 0 {
+		return
+	}
+	now, err := r.redisNow(ctx)
+	if err != nil {
+		r.log.Warn("a change of limits is not noted", "error", err)
+		return
+	}
+	recent, err := r.Events(ctx, now.Add(-disagreement), 0)
+	for _, e := range events {
+		if err == nil {
+			err = r.Note(ctx, e.against(recent))
+		}
+	}
+	if err != nil {
+		r.log.Warn("a change of limits is not noted", "error", err)
+	}
 }
 
 func schemaError(stored int64) error {

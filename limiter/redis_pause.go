@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -21,90 +20,119 @@ func (r *Redis) Cool(ctx context.Context, l Lane, d time.Duration, reason Reason
 	return err
 }
 
-// Pause closes a class for a reason, until p.Until or Resume. A pause of the
-// same class and reason is replaced.
+// Pause closes a class, a run or a queue for a reason, until p.Until or Lift. A
+// pause of the same target and reason is replaced. The error is a *ConfigError
+// when the pause itself is wrong.
 func (r *Redis) Pause(ctx context.Context, p Pause) error {
-	if err := p.check(); err != nil {
+	if err := p.check(r.scope); err != nil {
 		return err
 	}
-	return r.pause(ctx, p.Class, p.Reason, p.ends(), p.says(), jsonOf(p))
+	if err := r.since(ctx, &p.Since); err != nil {
+		return err
+	}
+	return r.hold(ctx, p.field(), p.Reason, p.ends(), p.says(), jsonOf(p))
 }
 
-// Resume lifts one reason to keep a class closed; others go on.
+// Lift takes one reason to keep a target closed away; others go on. Only the
+// target's Class, Run, Lane and Priority are looked at. Lifting what is not there
+// is no error.
+func (r *Redis) Lift(ctx context.Context, target Pause, reason string) error {
+	target.Reason = reason
+	if err := target.check(r.scope); err != nil {
+		return err
+	}
+	return r.hold(ctx, target.field(), reason, 0, "", "")
+}
+
+// Resume is Lift for a class.
 func (r *Redis) Resume(ctx context.Context, class, reason string) error {
-	return r.pause(ctx, class, reason, 0, "", "")
+	return r.Lift(ctx, Pause{Class: class}, reason)
 }
 
-func (r *Redis) pause(ctx context.Context, class, reason string, ends int64, says, stored string) error {
-	err := pauseScript.Run(ctx, r.rdb, r.keys.scope, r.clockArg(), class, reason, ends, says, stored).Err()
+// Throttle leaves a class only a share of its lanes' limits, until t.Until or
+// Unthrottle. A throttle of the same class and reason is replaced. The error is a
+// *ConfigError when the throttle itself is wrong.
+func (r *Redis) Throttle(ctx context.Context, t Throttle) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	if err := r.since(ctx, &t.Since); err != nil {
+		return err
+	}
+	return r.hold(ctx, t.field(), t.Reason, t.ends(), t.line(), jsonOf(t))
+}
+
+// Unthrottle lifts one reason to throttle a class; others go on.
+func (r *Redis) Unthrottle(ctx context.Context, class, reason string) error {
+	t := Throttle{Class: class, Reason: reason, ToPPM: million}
+	if err := t.check(); err != nil {
+		return err
+	}
+	return r.hold(ctx, t.field(), reason, 0, "", "")
+}
+
+func (r *Redis) hold(ctx context.Context, target, reason string, ends int64, line, stored string) error {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	err := pauseScript.Run(ctx, r.rdb, r.keys.scope, r.clockArg(), target, reason, ends, line, stored).Err()
 	if err != nil {
 		return fmt.Errorf("limiter: %w", err)
 	}
 	return nil
 }
 
-func (p Pause) check() error {
-	if err := checkName("pause.class", p.Class); err != nil {
-		return err
+// since fills in when something began.
+func (r *Redis) since(ctx context.Context, t *time.Time) (err error) {
+	if t.IsZero() {
+		*t, err = r.redisNow(ctx)
 	}
-	return checkName("pause.reason", p.Reason)
+	return err
 }
 
-func (p Pause) ends() int64 {
-	if p.Until.IsZero() {
-		return -1
-	}
-	return p.Until.UnixMilli()
-}
-
-// says is what a refusal shows: reason, owner, detail.
-func (p Pause) says() string {
-	s := p.Reason
-	if p.Owner != "" {
-		s += " by " + p.Owner
-	}
-	if p.Detail != "" {
-		s += ": " + p.Detail
-	}
-	return oneLine(s)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Pauses gives what is closed now, by class and reason.
+// Pauses gives what is closed now, by target and reason.
 func (r *Redis) Pauses(ctx context.Context) ([]Pause, error) {
+	ps, _, err := r.holds(ctx)
+	return ps, err
+}
+
+// Throttles gives the throttles that hold now, by class and reason.
+func (r *Redis) Throttles(ctx context.Context) ([]Throttle, error) {
+	_, ts, err := r.holds(ctx)
+	return ts, err
+}
+
+// holds reads what pause.lua wrote.
+func (r *Redis) holds(ctx context.Context) ([]Pause, []Throttle, error) {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
 	all, err := r.rdb.HGetAll(ctx, r.keys.scope[0]).Result()
 	if err != nil {
-		return nil, fmt.Errorf("limiter: %w", err)
+		return nil, nil, fmt.Errorf("limiter: %w", err)
 	}
 	now, err := r.redisNow(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := []Pause{}
+	ps, ts := []Pause{}, []Throttle{}
 	for field, v := range all {
-		if _, _, ok := pauseField(field); !ok {
-			continue
+		switch {
+		case strings.HasPrefix(field, fieldPause):
+			ps, err = readHold(ps, v)
+		case strings.HasPrefix(field, fieldThrottle):
+			ts, err = readHold(ts, v)
 		}
-		_, stored, _ := strings.Cut(v, "\n")
-		var p Pause
-		if err := json.Unmarshal([]byte(stored), &p); err != nil {
-			return nil, fmt.Errorf("limiter: stored pause %s: %w", field, err)
+		if err != nil {
+			return nil, nil, fmt.Errorf("limiter: stored as %q: %w", field, err)
 		}
-		out = append(out, p)
 	}
-	return holding(out, now), nil
+	return holding(ps, now), slowing(ts, now), nil
 }
 
-// holding leaves out what has ended, and sorts.
-func holding(ps []Pause, now time.Time) []Pause {
-	ps = slices.DeleteFunc(ps, func(p Pause) bool { return !p.Until.IsZero() && !p.Until.After(now) })
-	slices.SortFunc(ps, func(a, b Pause) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Reason, b.Reason))
-	})
-	return ps
+func readHold[T any](list []T, v string) ([]T, error) {
+	_, stored, _ := strings.Cut(v, "\n")
+	var one T
+	err := json.Unmarshal([]byte(stored), &one)
+	return append(list, one), err
 }
 
 func (r *Redis) redisNow(ctx context.Context) (time.Time, error) {

@@ -16,8 +16,13 @@ func (r *Redis) State(ctx context.Context, l Lane) (LaneState, error) {
 	if err != nil {
 		return LaneState{}, err
 	}
-	pauses, err := r.Pauses(ctx)
-	return v.state(pauses), err
+	pauses, throttles, err := r.holds(ctx)
+	if err != nil {
+		return LaneState{}, err
+	}
+	c, err := r.load(ctx)
+	v.know(c, pauses, throttles)
+	return v.state(), err
 }
 
 // Counters gives the day's and month's use of all lanes.
@@ -97,7 +102,8 @@ func readView(l Lane, got reply) (laneView, error) {
 	if err != nil {
 		return laneView{}, err
 	}
-	v := laneView{now: got.now, plan: readPlan(l, cfg, shares, names), permits: permits, free: a.read(got.rest[7])}
+	v := laneView{now: got.now, plan: readPlan(l, cfg, shares, names), permits: permits, free: a.read(got.rest[7]),
+		peaks: a.read(got.rest[4])}
 	reason, detail, _ := strings.Cut(text(got.rest[5]), "|")
 	v.reason, v.detail = Reason(reason), detail
 	if a.err == nil {
@@ -113,8 +119,8 @@ func readPlan(l Lane, cfg, shares []int64, names []string) plan {
 	for i := 2; len(p.dims) < int(cfg[1]); i += 5 {
 		d := dim{unit: Unit(cfg[i]), window: Window(cfg[i+1]), limit: cfg[i+2], inside: cfg[i+3], spread: cfg[i+4]}
 		for range names {
-			d.shares = append(d.shares, share{shares[0], shares[1], shares[2]})
-			shares = shares[3:]
+			d.shares = append(d.shares, share{shares[0], shares[1], shares[2], shares[3]})
+			shares = shares[4:]
 		}
 		p.dims = append(p.dims, d)
 	}

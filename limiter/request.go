@@ -73,6 +73,11 @@ type Request struct {
 	// is not wanted, only a place in the line. The answer is always a refusal
 	// (reason ReasonSlots), for a request that fits too.
 	Full bool
+	// Force charges the call whatever is left and whatever is closed, a debt that
+	// the next admissions pay: for calls that are only metered, or were made
+	// elsewhere. A request that is too large, and one for an unknown lane, is
+	// refused all the same. Permit.Over says what would have refused it.
+	Force bool
 }
 
 // DefaultLease is how long a permit holds when the request does not say. It is
@@ -90,6 +95,11 @@ type Permit struct {
 	Granted time.Time `json:"granted"` // Redis's clock
 	Expires time.Time `json:"expires"` // end of the lease, Redis's clock
 	Amounts Amounts   `json:"amounts"` // what was charged
+	// Over is what would have refused a forced request: the limit by shorthand
+	// ("rpm"), or the reason where no limit binds ("paused", "cooldown",
+	// "smoothing"); "" when nothing would have. It is not kept: asking again with
+	// the same id does not tell.
+	Over string `json:"over,omitempty"`
 }
 
 // Outcome is how a permit ended.

@@ -18,6 +18,8 @@ var (
 	luaSlots string
 	//go:embed lua/room.lua
 	luaRoom string
+	//go:embed lua/hold.lua
+	luaHold string
 	//go:embed lua/line.lua
 	luaLine string
 	//go:embed lua/acquire.lua
@@ -42,20 +44,23 @@ var (
 	luaScope string
 	//go:embed lua/pause.lua
 	luaPause string
+	//go:embed lua/note.lua
+	luaNote string
 )
 
 var (
-	acquireScript   = script(luaBase, luaSlots, luaRoom, luaLine, luaAcquire)
-	settleScript    = script(luaBase, luaSlots, luaSettle)
-	pullScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaPull)
-	dropScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaDrop)
-	ticketScript    = script(luaBase, luaSlots, luaRoom, luaLine, luaTicket)
+	acquireScript   = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaAcquire)
+	settleScript    = script(luaBase, luaSlots, luaHold, luaSettle)
+	pullScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaPull)
+	dropScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaDrop)
+	ticketScript    = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaTicket)
 	stateScript     = script(luaBase, luaSlots, luaState)
 	configureScript = script(luaBase, luaSlots, luaConfigure)
 	coolScript      = script(luaBase, luaSlots, luaCool)
 	restoreScript   = script(luaBase, luaSlots, luaRestore)
 	scopeScript     = script(luaScope)
 	pauseScript     = script(luaPause)
+	noteScript      = script(luaNote)
 )
 
 func script(parts ...string) *redis.Script { return redis.NewScript(load(parts...)) }

@@ -9,13 +9,14 @@ import (
 
 // LaneState is what a lane looks like at one moment.
 type LaneState struct {
-	Lane     Lane         `json:"lane"`
-	At       time.Time    `json:"at"` // the deciding clock
-	Limits   []LimitState `json:"limits"`
-	Leaves   []LeafState  `json:"leaves"`    // lines in which jobs wait, or were lately released
-	InFlight int64        `json:"in_flight"` // permits that are open, lapsed ones awaiting a late settle included
-	Cooldown *Cooldown    `json:"cooldown,omitempty"`
-	Pauses   []Pause      `json:"pauses"`
+	Lane      Lane         `json:"lane"`
+	At        time.Time    `json:"at"` // the deciding clock
+	Limits    []LimitState `json:"limits"`
+	Leaves    []LeafState  `json:"leaves"`    // lines in which jobs wait, or were lately released
+	InFlight  int64        `json:"in_flight"` // permits that are open, lapsed ones awaiting a late settle included
+	Cooldown  *Cooldown    `json:"cooldown,omitempty"`
+	Pauses    []Pause      `json:"pauses"` // that may close something here
+	Throttles []Throttle   `json:"throttles"`
 }
 
 // LimitState is one limit of a lane.
@@ -40,6 +41,10 @@ type ClassUse struct {
 	Protected int64  `json:"protected"` // what the classes below leave to it now
 	Lent      int64  `json:"lent"`      // of its guarantee, what the classes below may use now
 	Room      int64  `json:"room"`      // the most it may still take now
+	Floor     int64  `json:"floor"`     // always protected for it
+	Forecast  int64  `json:"forecast"`  // what it is expected to need, from its largest use of late; days and months have none
+	Cap       int64  `json:"cap"`       // the most it may use now, by its cap and throttles; 0: none
+	Why       string `json:"why"`       // where Protected and Cap come from, for people; "" when there is nothing to say
 }
 
 // LeafState is the line of a leaf.
@@ -80,12 +85,18 @@ type laneView struct {
 	out     Amounts
 	leaves  []LeafState
 	permits int64
-	reason  Reason // of the cool-down
+	peaks   []int64 // dim*classes + class, times 16
+	reason  Reason  // of the cool-down
 	detail  string
+
+	lend      string // what know adds
+	pauses    []Pause
+	throttles []Throttle
 }
 
-func (v laneView) state(pauses []Pause) LaneState {
-	s := LaneState{Lane: v.plan.lane, At: time.UnixMilli(v.now), Leaves: v.leaves, InFlight: v.permits, Pauses: pauses}
+func (v laneView) state() LaneState {
+	s := LaneState{Lane: v.plan.lane, At: time.UnixMilli(v.now), Leaves: v.leaves, InFlight: v.permits,
+		Pauses: v.pauses, Throttles: v.throttles}
 	slices.SortFunc(s.Leaves, func(a, b LeafState) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Leaf, b.Leaf))
 	})
@@ -134,6 +145,7 @@ func (v laneView) class(d, i int, l LimitState) ClassUse {
 	}
 	byTrickle := min(v.reserve[i][d*n+i]-c.Used, l.Effective-l.Used)
 	c.Room = max(0, l.Effective-others-c.Used, byTrickle)
+	v.explain(d, i, &c)
 	return c
 }
 

@@ -79,7 +79,7 @@ func checkClasses(classes []Class) error {
 		for _, p := range []struct {
 			name string
 			ppm  int64
-		}{{"guarantee_ppm", c.GuaranteePPM}, {"floor_ppm", c.FloorPPM}, {"trickle_ppm", c.TricklePPM}} {
+		}{{"guarantee_ppm", c.GuaranteePPM}, {"floor_ppm", c.FloorPPM}, {"trickle_ppm", c.TricklePPM}, {"cap_ppm", c.CapPPM}, {"output_floor_ppm", c.OutputFloorPPM}} {
 			if p.ppm < 0 || p.ppm > million {
 				return wrong(field+p.name, "%d; want 0 to 1000000", p.ppm)
 			}
@@ -87,7 +87,7 @@ func checkClasses(classes []Class) error {
 		if c.MaxWait < 0 {
 			return wrong(field+"max_wait", "%s is negative", c.MaxWait)
 		}
-		guaranteed += max(c.GuaranteePPM, c.FloorPPM) + c.TricklePPM
+		guaranteed += max(c.GuaranteePPM, c.FloorPPM, c.OutputFloorPPM) + c.TricklePPM
 	}
 	if guaranteed > million {
 		return wrong("classes", "guarantees and trickles add up to %d ppm; want at most 1000000", guaranteed)

@@ -1,9 +1,11 @@
 -- acquire.lua: decides everything about requests for permits of one lane.
 --
 -- ARGV[3] how many requests; for each of them 14 values:
---   id, class, lease in ms, ticket ('' = none), leaf, full (1 = wants a place, no permit), 8 x amount
+--   id, class, lease in ms, ticket ('' = none), leaf ('' = without run and
+--   priority), mode (1 = wants a place, no permit; 2 = is charged in any case), 8 x amount
 -- Returns {alert, now, then for each request one of
 --   {1, granted, expires}                    a permit
+--   {1, granted, expires, reason, unit, window}  one in spite of a rule
 --   {2, permit as stored}                    the permit that the id already holds
 --   {0, reason, unit, window, limit, used, short, retry_at, position, detail}
 -- }; alert is 1 when the clock was set back. {-1, now} when the lane has no limits.
@@ -26,7 +28,7 @@ function M.refusals()
   function M.denied(N, no, retry, pos, detail)
     local o = 2 + ((no[1] or 0) - 1) * 5
     local unit, win, limit = -1, -1, 0
-    if no[1] then unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], N.cfg[o + 4] end
+    if no[1] then unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], no[7] or N.cfg[o + 4] end
     return {0, no[2], unit, win, limit, no[3] or 0, no[4] or 0, retry, pos or 0, detail or ''}
   end
 
@@ -62,13 +64,14 @@ function M.refusals()
   end
 end
 
--- closed tells whether the class may not start anything: paused, or the lane
--- rests. It gives the reason, when that ends (-1: not known), and the detail.
-function M.closed(N, c, t, paused)
-  if paused then
-    local ends, detail = string.match(paused, '^(%-?%d+)|(.*)$')
-    ends = tonumber(ends)
-    if ends < 0 or ends > t then return 'paused', ends, detail end
+-- closed tells whether the request may not start: its class, run or queue is
+-- paused, or the lane rests. It gives the reason, when that ends (-1: not known),
+-- and the detail.
+function M.closed(N, q, t)
+  if N.held then
+    M.holds()
+    local ends, detail = M.paused(q.class, q.leaf, t)
+    if ends then return 'paused', ends, detail end
   end
   if N.s[COOL] > t then
     local reason, detail = string.match(call('HGET', KEYS[2], 'cool') or '', '^(.-)|(.*)$')
@@ -86,6 +89,7 @@ function M.turn_of(N, c, a, tk, t)
   end
   if l[WAITING] == 0 then return nil end
   local no = M.fits(N, c, a, M.slice(l, OUT), M.slice(l, BOOKED))
+  if no and N.held and M.leafy(N, t) then no = M.fits(N, c, a, M.slice(l, OUT), M.unpaused(N, c, t)) end
   if no then return {nil, 'turn'} end
 end
 
@@ -114,6 +118,18 @@ function M.charge(N, c, a)
   c.dirty = true
 end
 
+-- forced grants in spite of a rule. The pace goes on by no more than a window.
+function M.forced(N, c, q, tk, t, no)
+  local answer = M.grant(N, c, q, tk, t)
+  if answer[1] ~= 1 then return answer end
+  if c.smooth then
+    for d = N.nD + 1, 2 * N.nD do c.k[d] = math.min(c.k[d], (t + SLACK + 61000) * 1000) end
+  end
+  local o = 2 + ((no[1] or 0) - 1) * 5
+  answer[4], answer[5], answer[6] = no[2], no[1] and N.cfg[o + 1] or -1, no[1] and N.cfg[o + 2] or -1
+  return answer
+end
+
 function M.grant(N, c, q, tk, t)
   local a, ends = q.a, t + q.lease
   local rec = format('%s|[%d,%d,%d,0,%d,%d,%d,%d,%d,%d,%d,%d]', c.name, t, ends, N.s[REBASED],
@@ -139,7 +155,7 @@ function M.ticket_of(N, c, q, t)
   M.drop(N, q.ticket, tk, t)
 end
 
-function M.decide(N, q, t, paused, rev)
+function M.decide(N, q, t, rev)
   local c = M.class(N, q.class)
   if not c then return {0, 'unknown_class', -1, -1, 0, 0, 0, 0, 0, ''} end
   local no, most = M.too_large(N, c, q.a)
@@ -149,12 +165,12 @@ function M.decide(N, q, t, paused, rev)
     answer[5] = most
     return answer
   end
+  local reason, ends, detail
+  if N.held or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
   local waits = q.ticket ~= '' and c.tickets
   if c.l then M.lines() end
   local tk = waits and c.l and M.ticket_of(N, c, q, t) or nil
-  local reason, ends, detail
-  if paused or N.s[COOL] > t then reason, ends, detail = M.closed(N, c, t, paused) end
-  if q.full then
+  if q.mode == '1' then
     no = {nil, 'slots'}
     ends = nil
   elseif reason then
@@ -162,16 +178,18 @@ function M.decide(N, q, t, paused, rev)
   else
     no = M.refuses(N, c, q, tk, t)
     if not no then return M.grant(N, c, q, tk, t) end
+    if no[7] then detail = c.tells[no[1]] end
   end
+  if q.mode == '2' then return M.forced(N, c, q, tk, t, no) end
   local permit = M.held(q.id)
   if permit then return {2, permit} end
   M.refusals()
   if waits then return M.place(N, c, q, tk, no, t, ends, detail, rev) end
   if ends then
-    return M.denied(N, no, ends < 0 and t + 60000 or ends, 0, detail)
+    return M.denied(N, no, ends < 0 and t + 30000 or ends, 0, detail)
   end
   if not no[1] then return M.denied(N, no, t + 1000) end
-  return M.denied(N, no, M.when(N, c, no, t))
+  return M.denied(N, no, M.when(N, c, no, t), 0, detail)
 end
 
 function M.request(i)
@@ -179,19 +197,14 @@ function M.request(i)
   local a = {}
   for u = 1, 8 do a[u] = tonumber(ARGV[o + 6 + u]) end
   return {id = ARGV[o + 1], class = ARGV[o + 2], lease = tonumber(ARGV[o + 3]),
-    ticket = ARGV[o + 4], leaf = ARGV[o + 5], full = ARGV[o + 6] == '1', a = a}
+    ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = ARGV[o + 6], a = a}
 end
 
 local N, t = M.open(ARGV[5])
 if not N then return {-1, t} end
-local answer, pauses, rev = {N.rebased, t}, {}, 0
-for i = 1, tonumber(ARGV[3]) do
-  local q = M.request(i)
-  if pauses[q.class] == nil then
-    local v = call('HMGET', KEYS[1], 'p:' .. q.class, 'wrev')
-    pauses[q.class], rev = v[1], tonumber(v[2])
-  end
-  answer[2 + i] = M.decide(N, q, t, pauses[q.class], rev)
-end
+local v = call('HMGET', KEYS[1], 'held', 'wrev')
+local answer, rev = {N.rebased, t}, tonumber(v[2])
+N.held = v[1] and M.lasts(v[1], t)
+for i = 1, tonumber(ARGV[3]) do answer[2 + i] = M.decide(N, M.request(i), t, rev) end
 M.save(N)
 return answer

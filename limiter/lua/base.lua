@@ -5,12 +5,13 @@
 -- ARGV[2] starts of days and months around now: "[d0,d1,d2,d3,m0,m1,m2,m3]"
 --
 -- The lane hash (all values are arrays of integers, written by pack):
---   cfg      nC, nD, nD x (unit, window, limit, limit less outside, cv in ppm), nC x flags (1 smooth, 2 tickets)
---   cfg2     nD x nC x (floor, guarantee, trickle), as amounts
+--   cfg      nC, nD, nD x (unit, window, limit, limit less outside, cv in ppm), nC x flags (1 smooth, 2 tickets, 4 cap)
+--   cfg2     nD x nC x (floor, guarantee, trickle, cap), as amounts
 --   names    class names, highest first
 --   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class)
 --   pk       nD x nC peaks, times 16
---   r:CLASS  the class's index, nD x nC reserves as this class sees them, nD x largest request
+--   r:CLASS  the class's index, nD x nC reserves as this class sees them, nD x largest
+--            request; with a cap nD x the most that it may use (0 = all)
 --   k:CLASS  nD x use in the slot that is open now, nD x pace (the moment, in
 --            microseconds, at which an even use would be where the class is)
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
@@ -58,7 +59,7 @@ function M.class(N, name, v)
   c = {name = name, r = decode(v[1]), k = decode(v[2]), l = v[3] and decode(v[3])}
   c.i = c.r[1]
   local flags = N.cfg[2 + N.nD * 5 + c.i]
-  c.smooth, c.tickets = flags % 2 == 1, flags >= 2
+  c.smooth, c.tickets, c.capped = flags % 2 == 1, flags % 4 >= 2, flags >= 4
   N.cls[name] = c
   return c
 end
@@ -94,11 +95,37 @@ function M.share(N, c, d)
   return others, s[o + c.i], all, free
 end
 
+-- lasts reads the end of what holds: whether anything does.
+function M.lasts(v, t)
+  local ends = v and tonumber(v)
+  return ends and (ends < 0 or ends > t) or false
+end
+
+-- bind works out once per call what the class's cap and throttles leave to it
+-- (hold.lua): amounts by dim, or false when nothing binds it.
+function M.bind(N, c)
+  c.tops = false
+  if N.held == nil then N.held = M.lasts(call('HGET', KEYS[1], 'held'), N.s[TS]) end
+  if N.held or c.capped then
+    M.holds()
+    M.ceilings(N, c)
+  end
+  return c.tops
+end
+
+-- room is what the class could use of dim d, its own use included; at least 1.
+function M.room(N, c, d)
+  local others, _, _, free = M.share(N, c, d)
+  local room, tops = free - others, c.tops
+  if tops == nil then tops = M.bind(N, c) end
+  if tops and tops[d] and tops[d] < room then room = tops[d] end
+  return room > 1 and room or 1
+end
+
 -- step is how long an amount lasts at 1.1 times the even use of the class's
 -- room: 61 s / 1.1, in microseconds.
 function M.step(N, c, d, amount)
-  local others, _, _, free = M.share(N, c, d)
-  return math.min(61000000, floor(amount * 55454545 / math.max(1, free - others)))
+  return math.min(61000000, floor(amount * 55454545 / M.room(N, c, d)))
 end
 
 function M.save(N)

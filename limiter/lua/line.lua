@@ -178,9 +178,7 @@ function M.lines()
       local width = M.width(N.cfg[o + 2])
       local b = f[LBOOKED + N.cfg[o + 1] + 1]
       if width and b > 0 then
-        local others, _, _, free = M.share(N, c, d)
-        local room = math.max(1, free - others)
-        most = math.max(most, floor(b * pos / f[COUNT] * SPAN * width / room * c.l[WEIGHTS] / f[WEIGHT]))
+        most = math.max(most, floor(b * pos / f[COUNT] * SPAN * width / M.room(N, c, d) * c.l[WEIGHTS] / f[WEIGHT]))
       end
     end
     return math.min(most, FAR)
@@ -194,8 +192,7 @@ function M.lines()
       local o = 2 + (d - 1) * 5
       local width, need = M.width(N.cfg[o + 2]), a[N.cfg[o + 1] + 1]
       if width and need > 0 then
-        local others, _, _, free = M.share(N, c, d)
-        step = math.max(step, floor(need * SPAN * width / math.max(1, free - others)))
+        step = math.max(step, floor(need * SPAN * width / M.room(N, c, d)))
       end
     end
     l[PACE] = math.max(l[PACE], t + 1000) + math.min(step, FAR)

@@ -119,8 +119,10 @@ function M.lapsed(N, t)
   end
 end
 
-function M.pass(N, c, leaves, rev, slots, t, out, closed)
-  local entries, l = {}, M.line(c)
+-- pass is a class's part of the pull. Leaves that are paused wait for something
+-- else: they are passed over.
+function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
+  local entries, open, l = {}, {}, M.line(c)
   for i = 1, #leaves, 2 do
     local owner, name = string.match(leaves[i], '^([^#|]+)|(.*)$')
     if owner == c.name then
@@ -131,11 +133,12 @@ function M.pass(N, c, leaves, rev, slots, t, out, closed)
         e.f[WEIGHT], e.f[REV], e.dirty = w, rev, true
       end
       entries[#entries + 1] = e
+      if not (leafy and M.paused(owner, name, t)) then open[#open + 1] = e end
     end
   end
   if not closed then
     local n = slots
-    slots = M.release(N, c, entries, slots, t, out)
+    slots = M.release(N, c, open, slots, t, out)
     if N.since <= AWAY then
       local rate = (n - slots) * 1000000 / N.since
       l[RATE] = floor(l[RATE] == 0 and rate or (l[RATE] * 15 + rate) / 16)
@@ -157,10 +160,7 @@ function M.pass(N, c, leaves, rev, slots, t, out, closed)
   return slots
 end
 
-function M.closed(N, c, t, paused)
-  local ends = paused and tonumber(string.match(paused, '^%-?%d+'))
-  return N.s[COOL] > t or (ends and (ends < 0 or ends > t))
-end
+function M.closed(N, c, t) return N.s[COOL] > t or (N.held and M.paused(c.name, '', t)) end
 
 M.lines()
 local N, t = M.open('')
@@ -172,13 +172,19 @@ if slots <= 0 or t < N.s[NEXTPULL] then
 end
 out[3], N.since, N.s[PULL] = 1, t - N.s[PULL], t
 M.lapsed(N, t)
-local names, leaves = decode(call('HGET', KEYS[2], 'names')), nil
-local rev = tonumber(call('HGET', KEYS[1], 'wrev') or '0')
+local names, leaves, leafy = decode(call('HGET', KEYS[2], 'names')), nil, false
+local v = call('HMGET', KEYS[1], 'held', 'wrev')
+local rev = tonumber(v[2] or '0')
+N.held = v[1] and M.lasts(v[1], t)
+if N.held then
+  M.holds()
+  leafy = M.leafy(N, t)
+end
 for _, name in ipairs(names) do
   local c = M.class(N, name)
   if c.l then
     leaves = leaves or call('HGETALL', KEYS[6])
-    slots = M.pass(N, c, leaves, rev, slots, t, out, M.closed(N, c, t, call('HGET', KEYS[1], 'p:' .. name)))
+    slots = M.pass(N, c, leaves, rev, slots, t, out, M.closed(N, c, t), leafy)
   end
 end
 -- a pass that ended for want of slots is followed by another as soon as there are some

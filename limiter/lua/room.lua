@@ -1,32 +1,40 @@
 -- room.lua: whether a cost fits, and when it will. Needs base.lua.
 
--- lacks gives what is missing for need more in dim d; 0 or less when it fits.
--- A class may always use its trickle, if the limit itself has room.
-function M.lacks(N, c, d, need)
+-- lacks gives what is missing for need more in dim d, 0 or less when it fits;
+-- what is in use; what the limit itself lacks; and the ceiling, where that is what
+-- binds. A class may always use its trickle, if the limit itself has room. A call
+-- that is alone in the class's window passes a throttle that it is larger than:
+-- it is slow then, not stuck.
+function M.lacks(N, c, d, need, alone)
   local others, own, all, free = M.share(N, c, d)
-  local short = others + own + need - free
-  if short > 0 and own + need <= c.r[1 + (d - 1) * N.nC + c.i] then
-    return all + need - free, all, all + need - free
+  local short, over = others + own + need - free, all + need - free
+  if short > 0 and own + need <= c.r[1 + (d - 1) * N.nC + c.i] then short = over end
+  local tops = c.tops
+  if tops == nil then tops = M.bind(N, c) end
+  if tops and tops[d] then
+    local above = own + need - tops[d]
+    if above > 0 and above > short and not (alone and own == 0 and c.least > 0) then return above, own, 0, tops[d] end
   end
-  return short, all, all + need - free
+  return short, all, over
 end
 
--- fits tests amounts a beside what is set aside in x (by unit, or nil). It gives
--- nil, or a refusal {d, reason, used, short, need}.
+-- fits tests amounts a beside what is set aside in x and y (by unit, or nil). It
+-- gives nil, or a refusal {d, reason, used, short, need, -, ceiling, alone}.
 function M.fits(N, c, a, x, y)
   local worst, most = nil, -1
   for d = 1, N.nD do
     local unit = N.cfg[2 + (d - 1) * 5 + 1] + 1
-    local need = a[unit]
-    if need > 0 then
+    local amount = a[unit]
+    if amount > 0 then
+      local need = amount
       if x then need = need + x[unit] end
       if y then need = need + y[unit] end
-      local short, used, over = M.lacks(N, c, d, need)
+      local short, used, over, top = M.lacks(N, c, d, need, need == amount)
       if short > 0 then
         M.waits()
         local w = M.weight(N, d, short)
         if w > most then
-          worst, most = {d, over > 0 and 'quota' or 'share', used, short, need}, w
+          worst, most = {d, over > 0 and 'quota' or 'share', used, short, need, 0, top, need == amount}, w
         end
       end
     end
@@ -78,7 +86,7 @@ function M.waits()
   end
 
   -- frees gives the moment at which enough slots have left dim d for need to fit.
-  function M.frees(N, c, d, need)
+  function M.frees(N, c, d, need, alone)
     local win, s, nC = N.cfg[2 + (d - 1) * 5 + 2], N.s, N.nC
     local now, width, o = s[CUR], M.width(win), M.at(N, d)
     if win == TEN then now = s[CUR10] end
@@ -101,7 +109,7 @@ function M.waits()
           s[o + j], any = math.max(0, s[o + j] - v), any or v > 0
         end
       end
-      if any and M.lacks(N, c, d, need) <= 0 then
+      if any and M.lacks(N, c, d, need, alone) <= 0 then
         found = (now - SPAN + m + SPAN) * width
         break
       end
@@ -118,6 +126,11 @@ function M.waits()
     if win == DAY then return N.s[DAYE] end
     if win == MONTH then return N.s[MONE] end
     if win == HELD then return t + 1000 end
-    return M.frees(N, c, d, no[5])
+    local freed = M.frees(N, c, d, no[5], no[8])
+    if no[7] then
+      local eased = M.eases(N, c, d, no[3] + no[5])
+      if eased then return math.max(t + 1000, math.min(freed, eased)) end
+    end
+    return freed
   end
 end

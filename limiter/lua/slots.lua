@@ -118,7 +118,7 @@ function M.slots()
       local o = 2 + (d - 1) * 5
       for j = 1, nC do
         local x = (d - 1) * nC + j
-        prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], lim[3 * x - 2], lim[3 * x - 1])
+        prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], lim[4 * x - 3], lim[4 * x - 2])
       end
     end
     for i = 1, nC do
@@ -126,16 +126,19 @@ function M.slots()
         local largest = cfg[2 + (d - 1) * 5 + 4]
         for j = 1, nC do
           local x = (d - 1) * nC + j
-          local v = lim[3 * x]
+          local v = lim[4 * x - 1]
           if j < i then
             v = prot[x]
-            largest = largest - lim[3 * x - 2]
+            largest = largest - lim[4 * x - 3]
           elseif j > i then
             largest = largest - v
           end
           r[i][1 + x] = v
         end
+        local cap = lim[4 * ((d - 1) * nC + i)]
+        if cap > 0 and cap < largest then largest = cap end
         r[i][1 + nD * nC + d] = largest
+        if cfg[2 + nD * 5 + i] >= 4 then r[i][1 + nD * nC + nD + d] = cap end
       end
       put[#put + 1] = 'r:' .. names[i]
       put[#put + 1] = M.pack(r[i])

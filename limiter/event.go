@@ -1,0 +1,37 @@
+package limiter
+
+import "time"
+
+// keptEvents is about how many events a scope keeps.
+const keptEvents = 20_000
+
+// The kinds of events.
+const (
+	EventPause    = "pause"
+	EventResume   = "resume"
+	EventThrottle = "throttle"
+	EventLimits   = "limits" // the configuration changed; Configure notes it
+	EventBreaker  = "breaker"
+	EventAlert    = "alert" // somebody should look
+	EventHealth   = "health"
+	EventLease    = "lease" // who leads
+	EventKeys     = "keys"
+)
+
+// Event is something that happened to the scope as a whole and that an operator
+// may ask about later.
+type Event struct {
+	At      time.Time         `json:"at"` // Redis's clock, in ms; Note sets it
+	Kind    string            `json:"kind"`
+	Subject string            `json:"subject,omitempty"` // what it happened to: a lane, class, run, queue
+	Text    string            `json:"text"`              // one line for people
+	By      string            `json:"by,omitempty"`      // who did it: a process or a person
+	Data    map[string]string `json:"data,omitempty"`
+}
+
+func (e Event) check() error {
+	if e.Kind == "" {
+		return wrong("event.kind", "is empty")
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package limiter
+
+import (
+	"context"
+	"maps"
+	"math"
+	"strings"
+)
+
+// lua/pause.lua and hold.lua.
+
+// Pause is Redis.Pause on the Model's clock.
+func (m *Model) Pause(_ context.Context, p Pause) error {
+	if err := p.check(m.scope); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.Since.IsZero() {
+		p.Since = m.now
+	}
+	m.pauses[p.field()+"\n"+p.Reason] = p
+	m.tidy()
+	return nil
+}
+
+// Lift is Redis.Lift on the Model's clock.
+func (m *Model) Lift(_ context.Context, target Pause, reason string) error {
+	target.Reason = reason
+	if err := target.check(m.scope); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.pauses, target.field()+"\n"+reason)
+	m.tidy()
+	return nil
+}
+
+// Resume is Redis.Resume on the Model's clock.
+func (m *Model) Resume(ctx context.Context, class, reason string) error {
+	return m.Lift(ctx, Pause{Class: class}, reason)
+}
+
+// Throttle is Redis.Throttle on the Model's clock.
+func (m *Model) Throttle(_ context.Context, t Throttle) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t.Since.IsZero() {
+		t.Since = m.now
+	}
+	m.throttles[t.field()+"\n"+t.Reason] = t
+	m.tidy()
+	return nil
+}
+
+// Unthrottle is Redis.Unthrottle on the Model's clock.
+func (m *Model) Unthrottle(_ context.Context, class, reason string) error {
+	t := Throttle{Class: class, Reason: reason, ToPPM: million}
+	if err := t.check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.throttles, t.field()+"\n"+reason)
+	m.tidy()
+	return nil
+}
+
+// tidy forgets what has ended.
+func (m *Model) tidy() {
+	now := m.now.UnixMilli()
+	maps.DeleteFunc(m.pauses, func(_ string, p Pause) bool { return ended(p.ends(), now) })
+	maps.DeleteFunc(m.throttles, func(_ string, t Throttle) bool { return ended(t.ends(), now) })
+}
+
+// Pauses is Redis.Pauses on the Model's clock.
+func (m *Model) Pauses(context.Context) ([]Pause, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pausesLocked(), nil
+}
+
+// Throttles is Redis.Throttles on the Model's clock.
+func (m *Model) Throttles(context.Context) ([]Throttle, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.throttlesLocked(), nil
+}
+
+// paused gives the pause of a class, of a leaf's run or of its queue that holds
+// longest; of equals the first.
+func (m *Model) paused(n *modelLane, class, leaf string, t int64) (best Pause, held bool) {
+	ps := m.pausesLocked()
+	for _, field := range n.pausedBy(class, leaf) {
+		for _, p := range ps {
+			if p.field() != field || ended(p.ends(), t) {
+				continue
+			}
+			if !held || (best.ends() >= 0 && (p.ends() < 0 || p.ends() > best.ends())) {
+				best, held = p, true
+			}
+		}
+	}
+	return best, held
+}
+
+// pausedBy are the targets that close a request: its class, run, lane and queue.
+func (n *modelLane) pausedBy(class, leaf string) []string {
+	out := []string{"p:" + class}
+	run, priority := "-", "-"
+	if p := strings.Split(leaf, "/"); len(p) > 1 {
+		run, priority = p[len(p)-2], p[len(p)-1]
+	}
+	if run != "-" {
+		out = append(out, "pr:"+run)
+	}
+	out = append(out, n.plan.lane.queue(""))
+	if priority != "-" {
+		out = append(out, n.plan.lane.queue(Priority(priority)))
+	}
+	return out
+}
+
+// unpaused is what the class's leaves have booked, less the paused ones.
+func (m *Model) unpaused(n *modelLane, c *modelClass, t int64) Amounts {
+	x := c.line.booked
+	for _, f := range n.leavesOf(c.Name) {
+		if _, held := m.paused(n, c.Name, f.name, t); held {
+			x.add(f.booked, -1)
+		}
+	}
+	return x
+}
+
+// bind works out what throttles leave to the classes at t.
+func (m *Model) bind(n *modelLane, t int64) {
+	all := m.throttlesLocked()
+	for _, c := range n.classes {
+		c.slow, c.least, c.tells = nil, million, ""
+		for _, x := range all {
+			if x.Class != c.Name || ended(x.ends(), t) {
+				continue
+			}
+			c.slow = append(c.slow, x)
+			if p := x.share(t); p < c.least {
+				c.least, c.tells = p, x.says()
+			}
+		}
+	}
+}
+
+// top is the most that a class may use of dim d now, by its cap and throttles.
+func (n *modelLane) top(c *modelClass, d int) (int64, bool) {
+	p := n.plan.dims[d]
+	top := p.shares[c.index].cap
+	if c.tells == "" || !p.window.sliding() {
+		return top, top > 0
+	}
+	if slowed := part(p.inside, c.least); top == 0 || slowed < top {
+		top = slowed
+	}
+	return top, true
+}
+
+// tells says whose word top is.
+func (n *modelLane) tells(c *modelClass, d int) string {
+	if top, _ := n.top(c, d); top == n.plan.dims[d].shares[c.index].cap {
+		return "cap of " + c.Name
+	}
+	return c.tells
+}
+
+// eases is the first moment at which the class's throttles leave need of dim d; 0
+// when nobody knows.
+func (n *modelLane) eases(c *modelClass, d int, need int64) (at int64) {
+	p := n.plan.dims[d]
+	if top := p.shares[c.index].cap; top > 0 && need > top {
+		return 0
+	}
+	ppm := int64(math.Ceil(float64(need) * million / float64(p.inside)))
+	for _, x := range c.slow {
+		if x.share(n.header.last) >= ppm {
+			continue
+		}
+		one := x.eases(ppm)
+		if one == 0 {
+			return 0
+		}
+		at = max(at, one)
+	}
+	return at
+}
+
+func (m *Model) pausesLocked() []Pause {
+	out := []Pause{}
+	for _, p := range m.pauses {
+		out = append(out, p)
+	}
+	return holding(out, m.now)
+}
+
+func (m *Model) throttlesLocked() []Throttle {
+	out := []Throttle{}
+	for _, t := range m.throttles {
+		out = append(out, t)
+	}
+	return slowing(out, m.now)
+}
