@@ -39,6 +39,7 @@ type answer struct {
 	finish   string // the worst finishReason
 	finished int    // candidates with a finishReason
 	visible  bool   // something that is not a thought
+	spoke    bool   // something, a thought or not
 	objects  int    // whole JSON objects seen
 	embedded bool
 	first    byte // the first byte that is no space
@@ -80,6 +81,7 @@ func (a *answer) see(f *field, raw []byte) {
 		a.embedded = true
 	case "text", "data":
 		a.partData = a.partData || len(raw) > len(`""`)
+		a.spoke = a.spoke || a.partData
 	case "thought":
 		a.partThought = string(raw) == "true"
 	case "part":

@@ -25,7 +25,9 @@ type call struct {
 	guess  Estimate
 	begin  time.Time // when the request came
 	sentAt time.Time // when it went out; zero before
+	asked  bool      // the gate was asked for a permit
 	reach  *reach    // how far it got
+	leave  func()    // gives its place in the local allowance back; nil without one
 	ended  sync.Once // the permit is settled and the record kept once, whoever ends the call
 }
 
@@ -46,7 +48,7 @@ func (c *call) prepare(req *http.Request) (err error) {
 		return err
 	}
 	if c.route.model != "" {
-		if c.obs.Lane, c.model, err = c.t.cfg.Lanes.lookupOr(c.route.model, c.caller.Lane); err != nil {
+		if err = c.findLane(); err != nil {
 			return err
 		}
 	}
@@ -54,6 +56,17 @@ func (c *call) prepare(req *http.Request) (err error) {
 		return err
 	}
 	return c.estimate()
+}
+
+// findLane finds where the call is counted. A call that is only observed has a
+// lane of its own name, for which there are no limits.
+func (c *call) findLane() (err error) {
+	other := c.caller.Lane
+	if c.t.cfg.Observe && other.Model == "" {
+		other = c.t.cfg.Lanes.lane(c.route.model)
+	}
+	c.obs.Lane, c.model, err = c.t.cfg.Lanes.lookupOr(c.route.model, other)
+	return err
 }
 
 // identify takes who asks from the context.
@@ -83,6 +96,10 @@ func (c *call) estimate() error {
 	}
 	c.obs.Estimate = c.guess.Amounts
 	if c.guess.Least > c.model.Context {
+		if c.t.cfg.Observe {
+			c.obs.Over = string(limiter.ReasonTooLarge)
+			return nil
+		}
 		return c.deny(limiter.ReasonTooLarge, func(d *limiter.Denied) {
 			d.Limiter, d.Node, d.Permanent = "context", "lane", true
 			d.Limit, d.Shortage = c.model.Context, c.guess.Amounts[limiter.InputTokens]-c.model.Context
@@ -105,9 +122,8 @@ func (c *call) deny(why limiter.Reason, with func(*limiter.Denied)) *limiter.Den
 // refused ends a call that was not sent.
 func (c *call) refused(err error) error {
 	c.ended.Do(func() {
-		if c.obs.Permit != nil {
-			c.settle(limiter.Released, limiter.Amounts{})
-		}
+		c.settle(limiter.Released, limiter.Amounts{})
+		c.leaveSoft()
 		var d *limiter.Denied
 		if errors.As(err, &d) {
 			c.noteDenied(d)
@@ -115,6 +131,12 @@ func (c *call) refused(err error) error {
 		c.record(err)
 	})
 	return err
+}
+
+func (c *call) leaveSoft() {
+	if c.leave != nil {
+		c.leave()
+	}
 }
 
 func (c *call) noteDenied(d *limiter.Denied) {

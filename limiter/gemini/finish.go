@@ -65,6 +65,7 @@ func (c *call) end(a *answer, got Answer, err error) {
 		c.obs.Usage, c.obs.HasUsage, c.obs.Finish = a.usage, a.hasUsage, a.finish
 		c.judge(a, got)
 		c.settleEnd(a, got)
+		c.leaveSoft()
 		c.rest()
 		c.record(err)
 	})
@@ -95,7 +96,7 @@ func (c *call) neverFits(v Verdict) bool {
 
 // settleEnd settles by what the provider counted, or may have counted.
 func (c *call) settleEnd(a *answer, got Answer) {
-	if !c.route.rule.tokens || c.obs.Permit == nil {
+	if !c.route.rule.tokens || c.sentAt.IsZero() && c.obs.Permit == nil {
 		return
 	}
 	if got.Err != nil && c.reach != nil && !c.reach.sent() {
@@ -158,12 +159,16 @@ func (c *call) learn(a *answer, got Answer) {
 	}
 }
 
-// settle outlives the caller's cancellation. A settlement that is lost is
+// settle outlives the caller's cancellation. Without a permit there is nothing
+// to settle. A settlement that is lost is
 // logged: the permit lapses by its lease, at the estimate.
 func (c *call) settle(outcome limiter.Outcome, used limiter.Amounts) {
+	p := c.obs.Permit
+	if p == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
 	defer cancel()
-	p := c.obs.Permit
 	err := c.t.cfg.Gate.Settle(ctx, limiter.Settlement{ID: p.ID, Lane: p.Lane, Outcome: outcome, Used: used})
 	if err == nil {
 		return

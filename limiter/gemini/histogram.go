@@ -11,7 +11,7 @@ import (
 // in it. The last bucket begins at about two hours and has no end.
 const (
 	histogramGrowth  = 1.13
-	histogramBuckets = 130
+	histogramBuckets = 132
 )
 
 // Histogram counts durations in buckets of equal ratio; only those that hold

@@ -70,7 +70,7 @@ func (s *UsageSample) countAnswer(r Record) {
 	case refusedThere(r):
 		s.Provider429++
 		return // no latency: a quick refusal would make the answers look quick
-	case r.Status == 0 && r.Reason == "cancelled":
+	case r.Status < 400 && r.Reason == "cancelled":
 		s.Abandoned++
 		return
 	default:

@@ -28,6 +28,12 @@ func (c *call) admit() error {
 	start := time.Now()
 	err := c.acquire(start)
 	c.obs.Waited = time.Since(start)
+	if c.t.cfg.Observe {
+		return c.observe(err)
+	}
+	if err != nil {
+		err = c.passSoftly(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -38,8 +44,11 @@ func (c *call) admit() error {
 func (c *call) acquire(start time.Time) error {
 	req := c.request()
 	budget := cmp.Or(c.caller.MaxWait, c.t.cfg.MaxWait[c.caller.Class])
+	if c.t.cfg.Observe {
+		budget = 0
+	}
 	for {
-		permit, err := c.t.cfg.Gate.Acquire(c.ctx, req)
+		permit, err := c.askGate(req)
 		if err == nil {
 			c.obs.Permit = permit
 			return nil
@@ -49,7 +58,7 @@ func (c *call) acquire(start time.Time) error {
 			c.giveBack(req)
 			return err
 		}
-		if denied.Reason == limiter.ReasonUnavailable {
+		if denied.Reason == limiter.ReasonUnavailable && c.asked {
 			c.giveBack(req)
 		}
 		pause := max(denied.RetryAfter(), leastPause)
@@ -71,6 +80,9 @@ func (c *call) request() limiter.Request {
 	req := limiter.Request{
 		ID: newID(), Lane: c.obs.Lane, Class: c.caller.Class, Path: c.caller.Path, Feature: c.caller.Feature,
 		Amounts: c.obs.Estimate, Ticket: c.caller.Ticket, Full: c.caller.Full,
+	}
+	if c.t.cfg.Observe {
+		req.Ticket, req.Full = "", false
 	}
 	if deadline, ok := c.ctx.Deadline(); ok {
 		req.Lease = time.Until(deadline) + c.t.cfg.Bounds.LeaseReserve
@@ -94,7 +106,7 @@ func (c *call) giveBack(req limiter.Request) {
 // pause for the provider to take it.
 func (c *call) worthSending(pause time.Duration) error {
 	deadline, ok := c.ctx.Deadline()
-	if !ok {
+	if !ok || c.t.cfg.Observe {
 		return nil
 	}
 	left := time.Until(deadline) - pause
@@ -112,7 +124,7 @@ func (c *call) worthSending(pause time.Duration) error {
 // no tokens and has no documented quota.
 func (c *call) admitCount() error {
 	wait := c.t.counts.take(time.Now())
-	if wait == 0 {
+	if wait == 0 || c.t.cfg.Observe {
 		return nil
 	}
 	return c.deny(limiter.ReasonQuota, func(d *limiter.Denied) {

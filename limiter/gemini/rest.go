@@ -24,7 +24,13 @@ const (
 // about more than this one call.
 func (c *call) rest() {
 	v := c.obs.Verdict
-	if v == nil || c.t.cooler == nil || c.obs.Lane.Model == "" {
+	if v == nil || c.obs.Lane.Model == "" {
+		return
+	}
+	if d, _ := restOf(*v); d > 0 && c.obs.Soft {
+		c.t.soft.rest(c.obs.Lane, time.Now().Add(min(d, restMost)))
+	}
+	if c.t.cooler == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)

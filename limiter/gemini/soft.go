@@ -1,8 +1,12 @@
 package gemini
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // SoftAllowance is what a process lets through of a class while the shared state
@@ -13,84 +17,85 @@ type SoftAllowance struct {
 	Concurrency int64 // calls at once; 0 means no limit but PerMinute
 }
 
-// softGate holds one class to its allowance.
-type softGate struct {
-	mu      sync.Mutex
-	limit   SoftAllowance    // guarded by mu
-	start   time.Time        // second 0; guarded by mu
-	second  int64            // the newest slot in use; guarded by mu
-	slots   [softSlots]int64 // requests by second, modulo; guarded by mu
-	running int64            // guarded by mu
+// SetSoft replaces the allowances of all classes, as when the number of
+// processes changed. What was let through already goes on counting.
+func (t *Transport) SetSoft(allowances map[string]SoftAllowance) { t.soft.set(allowances) }
+
+// softGates are the classes' allowances, and which lanes the provider wants to
+// rest meanwhile, since nobody can be told.
+type softGates struct {
+	mu    sync.Mutex
+	gates map[string]*softGate       // guarded by mu; never removed, so that what was used is known
+	rests map[limiter.Lane]time.Time // until when; guarded by mu
 }
 
-// softSlots are whole seconds: the one at hand and the sixty before it cover any
-// minute that ends now. A bucket that refills, of the same size, would let nearly
-// twice as much through after an idle minute.
-const softSlots = 61
-
-// take lets n requests through, or says how long until they may come.
-func (g *softGate) take(n int64, now time.Time) (wait time.Duration, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.turn(now)
-	if n > g.limit.PerMinute {
-		return time.Minute, false
+func (s *softGates) set(allowances map[string]SoftAllowance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for class, g := range s.gates {
+		g.set(allowances[class])
 	}
-	if g.limit.Concurrency > 0 && g.running >= g.limit.Concurrency {
-		return time.Second, false
-	}
-	if over := g.used() + n - g.limit.PerMinute; over > 0 {
-		return g.until(over, now), false
-	}
-	g.slots[g.second%softSlots] += n
-	g.running++
-	return 0, true
-}
-
-func (g *softGate) used() (sum int64) {
-	for _, n := range g.slots {
-		sum += n
-	}
-	return sum
-}
-
-// turn empties the slots that came anew. Time that goes back counts as standing.
-func (g *softGate) turn(now time.Time) {
-	if g.start.IsZero() {
-		g.start = now
-	}
-	second := int64(now.Sub(g.start) / time.Second)
-	if second-g.second >= softSlots {
-		g.slots, g.second = [softSlots]int64{}, second
-	}
-	for g.second < second {
-		g.second++
-		g.slots[g.second%softSlots] = 0
-	}
-}
-
-// until is when the oldest slots that hold so much are empty again.
-func (g *softGate) until(over int64, now time.Time) time.Duration {
-	for s := g.second - softSlots + 1; s <= g.second; s++ {
-		if s < 0 {
-			continue
-		}
-		if over -= g.slots[s%softSlots]; over <= 0 {
-			return g.start.Add(time.Duration(s+softSlots) * time.Second).Sub(now)
+	for class, a := range allowances {
+		if s.gates[class] == nil {
+			if s.gates == nil {
+				s.gates = map[string]*softGate{}
+			}
+			s.gates[class] = &softGate{limit: a}
 		}
 	}
-	return time.Minute
 }
 
-// done ends a call that take let through.
-func (g *softGate) done() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.running--
+// gate gives a class's, or nil when nothing of it may pass.
+func (s *softGates) gate(class string) *softGate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.gates[class]; g.allows() {
+		return g
+	}
+	return nil
 }
 
-func (g *softGate) set(a SoftAllowance) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.limit = a
+func (s *softGates) rest(lane limiter.Lane, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rests == nil {
+		s.rests = map[limiter.Lane]time.Time{}
+	}
+	if until.After(s.rests[lane]) {
+		s.rests[lane] = until
+	}
+}
+
+// resting is how long a lane still rests.
+func (s *softGates) resting(lane limiter.Lane, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rests[lane].Sub(now)
+}
+
+// passSoftly lets the call through without a permit when the shared state is
+// away and its class has an allowance left. Else it gives the refusal, which
+// says so and when to come back.
+func (c *call) passSoftly(refusal error) error {
+	var denied *limiter.Denied
+	gate := c.t.soft.gate(c.caller.Class)
+	if gate == nil || !errors.As(refusal, &denied) || denied.Reason != limiter.ReasonUnavailable {
+		return refusal
+	}
+	now := time.Now()
+	if wait := c.t.soft.resting(c.obs.Lane, now); wait > 0 {
+		return noneLeft(refusal, denied, now, wait, "the provider wants the lane to rest")
+	}
+	id, wait := gate.take(max(1, c.obs.Estimate[limiter.Requests]), now)
+	if wait > 0 {
+		return noneLeft(refusal, denied, now, wait, "the local allowance of "+gate.String()+" is used up")
+	}
+	c.obs.Soft = true
+	c.leave = func() { gate.done(id) }
+	return nil
+}
+
+func noneLeft(refusal error, d *limiter.Denied, now time.Time, wait time.Duration, why string) error {
+	d.Detail, d.RetryAt, d.RetryAfterMS = why, now.Add(wait), max(1, wait.Milliseconds())
+	return fmt.Errorf("%w; %s, retry in %s", refusal, why, wait.Round(time.Millisecond))
 }

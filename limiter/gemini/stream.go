@@ -38,6 +38,7 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p)
 	s.mu.Lock()
 	s.push(p[:n])
+	s.noteFirst()
 	s.mu.Unlock()
 	if err == nil {
 		return n, nil
@@ -49,6 +50,13 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	err = redactError(err, s.call.t.cfg.APIKey)
 	s.end(err)
 	return n, err
+}
+
+// noteFirst keeps when the first token came: the first part that holds anything.
+func (s *streamBody) noteFirst() {
+	if c := s.call; s.answer.spoke && c.obs.FirstToken == 0 {
+		c.obs.FirstToken = max(1, c.t.cfg.Now().Sub(c.sentAt))
+	}
 }
 
 // Close ends the call. A stream that had all its parts is whole, even when

@@ -56,6 +56,7 @@ type Bounds struct {
 	LeastTime    time.Duration // with less than this left no call is made; default 10 s, under which Gemini refuses x-server-timeout
 	Settle       time.Duration // how long a settlement may take; default 5 s
 	CountPerMin  int           // countTokens calls a minute; default 300
+	Away         time.Duration // how long a call that may pass without a permit waits for the shared state; default 1 s
 	LeaseReserve time.Duration // how much longer than the caller's deadline a permit holds; default 30 s
 }
 
@@ -66,6 +67,7 @@ func (b Bounds) filled() Bounds {
 		LeastTime:    cmp.Or(b.LeastTime, 10*time.Second),
 		Settle:       cmp.Or(b.Settle, 5*time.Second),
 		CountPerMin:  cmp.Or(b.CountPerMin, 300),
+		Away:         cmp.Or(b.Away, time.Second),
 		LeaseReserve: cmp.Or(b.LeaseReserve, 30*time.Second),
 	}
 }
@@ -77,6 +79,8 @@ type Transport struct {
 	base   *url.URL
 	cooler Cooler
 	counts *countGate
+	soft   softGates
+	away   away
 	log    *slog.Logger
 
 	lostSettlements tally
@@ -121,6 +125,7 @@ func (t *Transport) fill() {
 	}
 	t.cfg.Bounds = t.cfg.Bounds.filled()
 	t.counts = newCountGate(t.cfg.Bounds.CountPerMin)
+	t.soft.set(t.cfg.Soft)
 }
 
 // RoundTrip governs one request. What the provider answers is passed on as it
