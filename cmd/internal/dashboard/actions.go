@@ -31,7 +31,7 @@ func parseAction(method, path string) (action, bool) {
 	} else {
 		verb = "delete"
 	}
-	if len(parts) == 5 && parts[1] == "groups" {
+	if len(parts) > 3 && parts[1] == "groups" {
 		parts = append(parts[:1:1], parts[3:]...)
 	}
 	a := action{Verb: verb, Queue: parts[0]}

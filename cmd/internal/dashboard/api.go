@@ -10,7 +10,7 @@ func (d *Dashboard) serveAPI(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
 	d.mon.ServeHTTP(rec, r)
 	switch {
-	case rec.status >= http.StatusInternalServerError:
+	case rec.status == http.StatusNotFound || rec.status >= http.StatusInternalServerError:
 		text := strings.TrimSpace(rec.body.String())
 		status, reason := explainError(text)
 		if status >= http.StatusInternalServerError {
@@ -32,9 +32,9 @@ func (d *Dashboard) serveAPI(w http.ResponseWriter, r *http.Request) {
 func explainError(text string) (status int, reason string) {
 	s := strings.ToLower(text)
 	switch {
-	case strings.Contains(s, "queue not found"), strings.Contains(s, "not found: queue"):
+	case strings.Contains(s, "queue not found"), strings.Contains(s, "not_found: queue"):
 		return http.StatusNotFound, "There is no such queue (any more)."
-	case strings.Contains(s, "task not found"), strings.Contains(s, "not found: task"), strings.Contains(s, "cannot find task"):
+	case strings.Contains(s, "task not found"), strings.Contains(s, "not_found: cannot find task"):
 		return http.StatusNotFound, "There is no such task (any more): its row has ended, or it runs under a new number. See: nightshift why ROW"
 	case strings.Contains(s, "noperm"):
 		return http.StatusBadGateway, "The Redis user of this dashboard may not do that: " + text + ". Let it use @read, @write and @scripting on asynq:* and nightshift:*"

@@ -11,23 +11,18 @@ import (
 
 // How figures are written on the pages.
 
-// amount is a limit's figure: thousands apart up to 99,999, then shortened;
-// micro-dollars as dollars.
+// amount is a figure with its thousands apart, from ten millions on shortened;
+// micro-dollars are written as dollars.
 func amount(n int64, micro bool) string {
-	switch {
+	switch size := max(n, -n); {
 	case micro:
 		return fmt.Sprintf("$%.2f", float64(n)/1e6)
-	case n > -100_000 && n < 100_000:
+	case size < 1e7:
 		return humanize.Comma(n)
+	case size < 1e9:
+		return fmt.Sprintf("%.1f M", float64(n)/1e6)
 	}
-	v, unit := float64(n)/1e3, "k"
-	switch {
-	case math.Abs(v) >= 1e6:
-		v, unit = v/1e6, "G"
-	case math.Abs(v) >= 1e3:
-		v, unit = v/1e3, "M"
-	}
-	return humanize.FtoaWithDigits(v, 1) + unit
+	return fmt.Sprintf("%.1f G", float64(n)/1e9)
 }
 
 func percent(f float64) string {
