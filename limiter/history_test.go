@@ -121,9 +121,13 @@ func (h *history) next() step {
 		return h.drop()
 	case x < 90:
 		return h.ticket()
-	case x < 93:
+	case x < 92:
 		return h.pause()
+	case x < 94:
+		return h.throttle()
 	case x < 95:
+		return h.note()
+	case x < 96:
 		d := time.Duration(h.rng.IntN(20000)) * time.Millisecond
 		return func(b *bench) string { return errText(b.Cool(b.Context(), b.lane, d, ReasonCooldown, "asked  for")) }
 	case x < 98:
@@ -158,7 +162,7 @@ func (h *history) acquire() step {
 		q.ID = h.open[h.rng.IntN(len(h.open))]
 	}
 	q.Lease = time.Duration(1+h.rng.IntN(100)) * time.Second
-	q.Full = h.rng.IntN(15) == 0
+	q.Full, q.Force = h.rng.IntN(15) == 0, h.rng.IntN(12) == 0
 	q.Path = Path{Tenant: []string{"", "acme", "b"}[h.rng.IntN(3)], Run: []string{"r1", "r2"}[h.rng.IntN(2)], Priority: []Priority{High, Normal, Low}[h.rng.IntN(3)]}
 	if h.rng.IntN(8) > 0 {
 		q.Ticket = fmt.Sprint("t", h.n)
@@ -223,14 +227,57 @@ func (h *history) ticket() step {
 }
 
 func (h *history) pause() step {
-	p := Pause{Class: []string{"bulk", "low"}[h.rng.IntN(2)], Reason: []string{"health", "operator"}[h.rng.IntN(2)], Owner: "test"}
-	if h.rng.IntN(2) == 0 {
-		return func(b *bench) string { return errText(b.Resume(b.Context(), p.Class, p.Reason)) }
+	p := Pause{Reason: []string{"health", "operator"}[h.rng.IntN(2)], Owner: "test"}
+	lift, lane := h.rng.IntN(2) == 0, false
+	switch h.rng.IntN(4) {
+	case 0:
+		p.Class = []string{"bulk", "low"}[h.rng.IntN(2)]
+	case 1:
+		p.Run = []string{"r1", "r2"}[h.rng.IntN(2)]
+	case 2:
+		lane, p.Priority = true, []Priority{High, Normal, Low}[h.rng.IntN(3)]
+	case 3:
+		lane, lift = true, lift || h.rng.IntN(3) > 0 // all of the lane: nothing goes meanwhile
 	}
 	if h.rng.IntN(3) > 0 {
 		p.Until = h.gates[0].now.Add(time.Duration(h.rng.IntN(20)) * time.Second)
 	}
-	return func(b *bench) string { return errText(b.Pause(b.Context(), p)) }
+	return func(b *bench) string {
+		if lane {
+			p.Lane = b.lane.String()
+		}
+		if lift {
+			return errText(b.Lift(b.Context(), p, p.Reason))
+		}
+		return errText(b.Pause(b.Context(), p))
+	}
+}
+
+func (h *history) throttle() step {
+	x := Throttle{Class: []string{"interactive", "bulk", "low"}[h.rng.IntN(3)], Reason: []string{"health", "window"}[h.rng.IntN(2)], Owner: "test"}
+	if h.rng.IntN(3) == 0 {
+		return func(b *bench) string { return errText(b.Unthrottle(b.Context(), x.Class, x.Reason)) }
+	}
+	x.FromPPM, x.ToPPM = h.rng.Int64N(400_000), 1+h.rng.Int64N(million)
+	now := h.gates[0].now
+	if h.rng.IntN(2) == 0 {
+		x.RampFrom = now.Add(time.Duration(h.rng.IntN(6000)-3000) * time.Millisecond)
+		x.RampTo = x.RampFrom.Add(time.Duration(1+h.rng.IntN(60_000)) * time.Millisecond)
+	}
+	if h.rng.IntN(3) > 0 {
+		x.Until = now.Add(time.Duration(h.rng.IntN(60)) * time.Second)
+	}
+	return func(b *bench) string { return errText(b.Throttle(b.Context(), x)) }
+}
+
+func (h *history) note() step {
+	e := Event{Kind: EventHealth, Subject: "bulk", Text: fmt.Sprint("step ", h.n), Data: map[string]string{"n": fmt.Sprint(h.n)}}
+	n, back := h.rng.IntN(5), time.Duration(h.rng.IntN(600))*time.Second
+	return func(b *bench) string {
+		noted := errText(b.Note(b.Context(), e))
+		list, err := b.Events(b.Context(), b.now.Add(-back), n)
+		return noted + jsonOf(list) + errText(err)
+	}
 }
 
 func (h *history) configure() step {
@@ -246,14 +293,15 @@ func (h *history) configure() step {
 	}
 	cs := []Class{
 		{Name: "interactive", GuaranteePPM: 300_000, FloorPPM: 10_000},
-		{Name: "agent", GuaranteePPM: 100_000, Smooth: h.rng.IntN(2) == 0, Tickets: true},
+		{Name: "agent", GuaranteePPM: 100_000, Smooth: h.rng.IntN(2) == 0, Tickets: true, OutputFloorPPM: h.rng.Int64N(3) * 100_000},
 		{Name: "bulk", Smooth: true, Tickets: true},
-		{Name: "low", Smooth: true, Tickets: true, TricklePPM: 50_000},
+		{Name: "low", Smooth: true, Tickets: true, TricklePPM: 50_000, CapPPM: h.rng.Int64N(3) * 100_000},
 	}
+	by := fmt.Sprint("pid ", h.rng.IntN(2))
 	weights := map[string]int64{"tenant/acme": 1 + h.rng.Int64N(5), "run/r2": 1 + h.rng.Int64N(3)}
 	return func(b *bench) string {
 		l.Lane = b.lane
-		return errText(b.Configure(b.Context(), Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights}))
+		return errText(b.Configure(b.Context(), Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights, By: by}))
 	}
 }
 

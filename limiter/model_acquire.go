@@ -41,9 +41,9 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 	default:
 		pos = f.position(tk.seq)
 	}
+	later := 300000 + (int64(len(f.order))+pos)*7919%300000
 	if no.reason == ReasonPaused && ends < 0 {
-		wait := 300000 + (int64(len(f.order))+pos)*7919%300000
-		return n.denied(no, t+ceilSecond(wait), pos, detail)
+		return n.denied(no, t+ceilSecond(later), pos, detail)
 	}
 	from := max(t, ends)
 	if no.dim >= 0 && (n.plan.dims[no.dim].window == Day || n.plan.dims[no.dim].window == Month) {
@@ -52,7 +52,11 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 	if tk != nil && !tk.released && t-n.header.pulled > awayMS && from == t {
 		return n.denied(no, n.pace(c, tk.amounts, t), pos, detail)
 	}
-	return n.denied(no, from+ceilSecond(2*n.eta(c, f, pos)+3000), pos, detail)
+	wait := 2*n.eta(c, f, pos) + 3000
+	if c.least < million {
+		wait = min(wait, later)
+	}
+	return n.denied(no, from+ceilSecond(wait), pos, detail)
 }
 
 func ceilSecond(ms int64) int64 { return int64(math.Ceil(float64(ms)/1000)) * 1000 }

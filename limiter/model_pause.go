@@ -168,7 +168,8 @@ func (n *modelLane) top(c *modelClass, d int) (int64, bool) {
 
 // tells says whose word top is.
 func (n *modelLane) tells(c *modelClass, d int) string {
-	if top, _ := n.top(c, d); top == n.plan.dims[d].shares[c.index].cap {
+	most := n.plan.dims[d].shares[c.index].cap
+	if top, _ := n.top(c, d); most > 0 && top == most {
 		return "cap of " + c.Name
 	}
 	return c.tells

@@ -49,8 +49,9 @@ function M.refusals()
     end
     M.put_leaf(c, q.leaf, f)
     local wait, from = 0, t
+    local later = 300000 + (f[NEXT] + pos) * 7919 % 300000 -- apart, so that they are no herd
     if no[2] == 'paused' and ends < 0 then
-      wait = 300000 + (f[NEXT] + pos) * 7919 % 300000
+      wait = later
     else
       if ends and ends > t then from = ends end
       local win = no[1] and N.cfg[2 + (no[1] - 1) * 5 + 2]
@@ -59,6 +60,8 @@ function M.refusals()
         return M.denied(N, no, M.pace(N, c, tk.a, t), pos, detail)
       end
       wait = 2 * M.eta(N, c, f, pos) + 3000
+      if c.tops == nil then M.bind(N, c) end
+      if c.least and c.least < 1000000 then wait = math.min(wait, later) end -- a throttle may be lifted before
     end
     return M.denied(N, no, from + math.ceil(wait / 1000) * 1000, pos, detail)
   end
