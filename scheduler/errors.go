@@ -59,6 +59,16 @@ func (e *HeldError) Error() string {
 		return s + "; it resumes by itself once callers are well, or now with --override 30m"
 	case ReasonWindow:
 		return s + "; its work window in the configuration decides (windows)"
+	case ReasonOperator:
+		return s
 	}
 	return s + "; it resumes by itself when that ends"
+}
+
+// Hint is the command that would work; "" for none.
+func (e *HeldError) Hint() string {
+	if e.Reason == ReasonHealth {
+		return "nightshift resume " + e.Target + " --override 30m"
+	}
+	return ""
 }

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"fmt"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // Phase is how far the monitor has gone.
@@ -79,7 +81,7 @@ func (r Rules) Decide(s State, l Look) (State, []Action) {
 		return r.trickling(s, l)
 	}
 	if s.Bad >= r.Bad {
-		return s.enter(Yield, l), []Action{{eventThrottle, "bulk yields: " + l.Why}}
+		return s.enter(Yield, l), []Action{{limiter.EventThrottle, "bulk yields: " + l.Why}}
 	}
 	return s, nil
 }
@@ -103,13 +105,13 @@ func (s State) held(l Look) (State, []Action) {
 		return s, nil
 	}
 	text := fmt.Sprintf("bulk resumes: overridden by %s until %s", l.Hold.By, l.Hold.Until.Format("15:04:05"))
-	return s.enter(Healthy, l), []Action{{eventResume, text}}
+	return s.enter(Healthy, l), []Action{{limiter.EventResume, text}}
 }
 
 func (r Rules) yielding(s State, l Look) (State, []Action) {
 	switch {
 	case s.Bad >= r.Bad:
-		return s.enter(Paused, l), []Action{{eventPause, "bulk is paused: " + l.Why}}
+		return s.enter(Paused, l), []Action{{limiter.EventPause, "bulk is paused: " + l.Why}}
 	case s.Good >= r.Good:
 		return r.ramp(s, l)
 	}
@@ -123,7 +125,7 @@ func (r Rules) pausing(s State, l Look) (State, []Action) {
 	if l.Bad && l.At.Sub(s.Since) >= r.GiveUp {
 		text := fmt.Sprintf("not caused by bulk: still unhealthy after a pause of %s (%s); bulk goes on at %.3g %% until callers are well",
 			l.At.Sub(s.Since).Round(time.Second), l.Why, float64(r.TricklePPM)/10_000)
-		return s.enter(Trickle, l), []Action{{eventAlert, text}}
+		return s.enter(Trickle, l), []Action{{limiter.EventAlert, text}}
 	}
 	return s, nil
 }
@@ -138,7 +140,7 @@ func (r Rules) trickling(s State, l Look) (State, []Action) {
 func (r Rules) ramp(s State, l Look) (State, []Action) {
 	next := s.enter(Ramping, l)
 	next.From = s.Phase
-	return next, []Action{{eventResume, fmt.Sprintf("callers are well: bulk resumes over %s", r.Ramp)}}
+	return next, []Action{{limiter.EventResume, fmt.Sprintf("callers are well: bulk resumes over %s", r.Ramp)}}
 }
 
 // ramping goes on at good looks, stands still at bad ones, and falls back to
@@ -151,14 +153,14 @@ func (r Rules) ramping(s State, l Look, step time.Duration) (State, []Action) {
 		return s, nil
 	}
 	if s.Ramped += step; s.Ramped >= r.Ramp {
-		return s.enter(Healthy, l), []Action{{eventHealth, "bulk has all of its share again"}}
+		return s.enter(Healthy, l), []Action{{limiter.EventHealth, "bulk has all of its share again"}}
 	}
 	return s, nil
 }
 
 func (p Phase) event() string {
 	if p == Paused {
-		return eventPause
+		return limiter.EventPause
 	}
-	return eventThrottle
+	return limiter.EventThrottle
 }

@@ -110,10 +110,10 @@ func (p *windowParser) span(s string, at int, ppm int64) {
 		return
 	}
 	part := windowPart{p.clock(from, at), p.clock(to, at+len(from)+1), ppm}
-	switch {
-	case part.from == part.to:
+	switch part.from {
+	case part.to:
 		p.fail(at, s, "is empty; the whole day is 00:00-24:00")
-	case part.from == dayMinutes:
+	case dayMinutes:
 		p.fail(at, s, "a day begins at 00:00")
 	}
 	p.w.parts = append(p.w.parts, part)

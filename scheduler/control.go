@@ -1,0 +1,201 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// Pause closes a target. The error is a *NoTargetError, *NotPausableError or
+// *PastError where the request itself is wrong; then nothing has changed.
+func (c *Control) Pause(ctx context.Context, q PauseRequest) (Effect, error) {
+	if err := c.check(ctx, q.Target); err != nil {
+		return Effect{}, err
+	}
+	now, err := c.now(ctx)
+	if err != nil {
+		return Effect{}, err
+	}
+	if !q.Until.IsZero() && !q.Until.After(now) {
+		return Effect{}, &PastError{Target: q.Target.String(), Until: q.Until, Now: now}
+	}
+	p := q.Target.pause()
+	p.Reason, p.Owner, p.Until, p.Detail = cmp.Or(q.Reason, ReasonOperator), q.Owner, q.Until, q.Detail
+	// the limiter first: from here on nothing starts
+	if err := c.Limiter.Pause(ctx, p); err != nil {
+		return Effect{}, err
+	}
+	e, err := c.effect(ctx, q.Target, p.Reason)
+	c.note(ctx, limiter.EventPause, q.Target, q.Owner, pauseText(q.Target, p))
+	return e, err
+}
+
+func pauseText(t Target, p limiter.Pause) string {
+	s := t.Describe() + " is paused for reason " + p.Reason
+	if !p.Until.IsZero() {
+		s += " until " + p.Until.Format("15:04:05 MST")
+	}
+	if p.Detail != "" {
+		s += ": " + p.Detail
+	}
+	return s
+}
+
+// Resume lifts what a person paused. Over a health pause the error is a
+// *HeldError unless q.Override says for how long the monitor is to be overruled;
+// over any other reason that is not a person's it is one in any case. When a
+// person's pause was lifted there is no error, and Effect.Still says what holds
+// on. Resuming what is not paused is no error: Effect.Lifted is 0.
+func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect, error) {
+	if err := c.check(ctx, t); err != nil {
+		return Effect{}, err
+	}
+	if q.Override < 0 {
+		return Effect{}, &ConfigError{"override", "must not be negative"}
+	}
+	now, err := c.now(ctx)
+	if err != nil {
+		return Effect{}, err
+	}
+	lifted, err := c.liftOperator(ctx, t)
+	if err != nil {
+		return Effect{}, err
+	}
+	var until time.Time
+	if q.Override > 0 {
+		until = now.Add(q.Override)
+		n, err := c.override(ctx, t, Hold{Until: until, By: q.By, Open: true})
+		if err != nil {
+			return Effect{}, err
+		}
+		lifted += n
+	}
+	e, err := c.effect(ctx, t, "")
+	e.Lifted, e.Until = lifted, until
+	if err == nil && lifted == 0 {
+		err = stillHeld(t, e.Still)
+	}
+	if lifted > 0 {
+		c.note(ctx, limiter.EventResume, t, q.By, resumeText(t, until))
+	}
+	return e, err
+}
+
+func resumeText(t Target, until time.Time) string {
+	if until.IsZero() {
+		return t.Describe() + " is resumed"
+	}
+	return fmt.Sprintf("%s is resumed, the monitor is overruled until %s", t.Describe(), until.Format("15:04:05 MST"))
+}
+
+// stillHeld gives the error for the first reason that still holds; nil for none.
+func stillHeld(t Target, still []limiter.Pause) error {
+	for _, p := range still {
+		return &HeldError{Target: t.String(), Reason: p.Reason, Detail: p.Detail, Since: p.Since}
+	}
+	return nil
+}
+
+// liftOperator lifts what people did to exactly this target, by our means and by
+// asynq's.
+func (c *Control) liftOperator(ctx context.Context, t Target) (n int, err error) {
+	pauses, err := c.Limiter.Pauses(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pauses {
+		if p.Reason == ReasonOperator && targetOf(p) == t {
+			if err := c.Limiter.Lift(ctx, p, ReasonOperator); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	if queue := t.Queue(); queue != "" {
+		opened, err := c.openTheirs(ctx, queue)
+		if err != nil {
+			return n, err
+		}
+		if opened && n == 0 {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// override lifts what the monitor did and keeps it from doing it again; of a
+// queue it lifts that of the queue alone. It returns how many of the monitor's
+// pauses there were.
+func (c *Control) override(ctx context.Context, t Target, h Hold) (n int, err error) {
+	pauses, err := c.Limiter.Pauses(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pauses {
+		if p.Reason == ReasonHealth {
+			n++
+		}
+	}
+	if queue := t.Queue(); queue != "" {
+		if err := c.overrideQueue(ctx, queue, h.Until); err != nil || n == 0 {
+			return n, err
+		}
+		return n, c.spread(ctx)
+	}
+	if err := c.writeHold(ctx, h); err != nil {
+		return 0, err
+	}
+	return n, c.enforce(ctx, ReasonHealth, nil, nil)
+}
+
+// effect brings the queues into line and says what came of it. except is the
+// reason that was just set; "" for none.
+func (c *Control) effect(ctx context.Context, t Target, except string) (Effect, error) {
+	e := Effect{Target: t}
+	r, err := c.Reconcile(ctx)
+	if err != nil {
+		return e, err
+	}
+	e.Closed, e.Opened = r.Closed, r.Opened
+	held, err := c.heldBy(ctx, t, r)
+	if err != nil {
+		return e, err
+	}
+	for _, p := range held {
+		if targetOf(p) != t || p.Reason != except {
+			e.Still = append(e.Still, p)
+		}
+	}
+	if e.InFlight, err = c.inFlight(ctx, t); e.InFlight > 0 {
+		e.EndsWithin = c.callTimeout()
+	}
+	return e, err
+}
+
+// now is Redis's clock, or what stands for it in tests.
+func (c *Control) now(ctx context.Context) (time.Time, error) {
+	if c.Now != nil {
+		return c.Now(), nil
+	}
+	now, err := c.Redis.Time(ctx).Result()
+	if err != nil {
+		return now, fmt.Errorf("asking Redis for the time: %w", err)
+	}
+	return now, nil
+}
+
+// note keeps an event. What happened has happened: a lost note is only logged.
+func (c *Control) note(ctx context.Context, kind string, t Target, by, text string) {
+	c.noteSubject(ctx, kind, t.String(), by, text)
+}
+
+func (c *Control) noteSubject(ctx context.Context, kind, subject, by, text string) {
+	c.log().Info(text, "event", kind, "subject", subject, "by", by)
+	err := c.Limiter.Note(context.WithoutCancel(ctx), limiter.Event{Kind: kind, Subject: subject, Text: text, By: by})
+	if err != nil {
+		c.log().Warn("an event was not kept", "event", kind, "err", err)
+	}
+}

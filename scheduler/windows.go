@@ -1,0 +1,121 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// Windows are the work windows of classes: outside of them a class is closed or
+// has a share only, whoever enqueued its work.
+type Windows struct {
+	Control *Control
+	Of      map[string]Window // by class
+	Owner   string            // names the leader in pauses
+
+	last map[string]int64 // share by class when it was last put into force; only Apply's
+}
+
+// Check finds a class that does not exist or that people wait for.
+func (w *Windows) Check() error {
+	for _, name := range slices.Sorted(maps.Keys(w.Of)) {
+		k, ok := w.Control.class(name)
+		if !ok {
+			return &ConfigError{"windows." + name, fmt.Sprintf("there is no class %q", name)}
+		}
+		if !k.Pausable {
+			return &ConfigError{"windows." + name, "the class is not pausable: people wait for it"}
+		}
+	}
+	return nil
+}
+
+// Apply puts into force what the windows say now, for as long as a lease. A
+// class that no longer has a window is set free.
+func (w *Windows) Apply(ctx context.Context) error {
+	now, err := w.Control.now(ctx)
+	if err != nil {
+		return err
+	}
+	var pauses []limiter.Pause
+	var throttles []limiter.Throttle
+	shares := map[string]int64{}
+	for _, name := range slices.Sorted(maps.Keys(w.Of)) {
+		ppm, until := w.Of[name].At(now)
+		shares[name] = ppm
+		p := limiter.Pause{Class: name, Reason: ReasonWindow, Owner: w.Owner, Until: now.Add(PauseLease), Detail: w.detail(name, until)}
+		switch {
+		case ppm == 0:
+			pauses = append(pauses, p)
+		case ppm < million:
+			throttles = append(throttles, share{to: ppm}.throttle(name, p))
+		}
+	}
+	if err := w.keepSince(ctx, pauses, throttles); err != nil {
+		return err
+	}
+	if err := w.Control.enforce(ctx, ReasonWindow, pauses, throttles); err != nil {
+		return err
+	}
+	w.tell(ctx, shares, now)
+	return nil
+}
+
+func (w *Windows) detail(class string, until time.Time) string {
+	s := "work window " + w.Of[class].Text
+	if !until.IsZero() {
+		s += ", changes at " + until.In(w.Of[class].zone).Format("15:04 MST")
+	}
+	return s
+}
+
+// keepSince leaves the beginning of what is only renewed as it was.
+func (w *Windows) keepSince(ctx context.Context, pauses []limiter.Pause, throttles []limiter.Throttle) error {
+	oldPauses, err := w.Control.Limiter.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	oldThrottles, err := w.Control.Limiter.Throttles(ctx)
+	if err != nil {
+		return err
+	}
+	for i, p := range pauses {
+		for _, o := range oldPauses {
+			if o.Reason == ReasonWindow && o.Class == p.Class {
+				pauses[i].Since = o.Since
+			}
+		}
+	}
+	for i, t := range throttles {
+		for _, o := range oldThrottles {
+			if o.Reason == ReasonWindow && o.Class == t.Class && o.ToPPM == t.ToPPM {
+				throttles[i].Since = o.Since
+			}
+		}
+	}
+	return nil
+}
+
+// tell notes what changed since the last time; the first time nothing did.
+func (w *Windows) tell(ctx context.Context, shares map[string]int64, now time.Time) {
+	for name, ppm := range shares {
+		before, known := w.last[name]
+		if !known || before == ppm {
+			continue
+		}
+		_, until := w.Of[name].At(now)
+		kind, text := limiter.EventThrottle, fmt.Sprintf("class %s has %.4g %% of the limits by its %s", name, float64(ppm)/10_000, w.detail(name, until))
+		switch ppm {
+		case 0:
+			kind, text = limiter.EventPause, fmt.Sprintf("class %s is closed by its %s", name, w.detail(name, until))
+		case million:
+			kind, text = limiter.EventResume, fmt.Sprintf("class %s is open by its %s", name, w.detail(name, until))
+		}
+		w.Control.note(ctx, kind, Target{Class: name}, w.Owner, text)
+	}
+	w.last = shares
+}
