@@ -8,12 +8,15 @@ import "strconv"
 //	nightshift:jobs:runs          sorted set: run ids by creation (ms)
 //	nightshift:jobs:names         hash: run name, or "=" and a digest for runs without one → run id
 //	nightshift:jobs:lanes         set: lanes that have queues
-//	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way)
+//	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way),
+//	                              bytes (of results, here and in chunks), drained (JSON: where drained files are)
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
 //	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
 //	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)
 //	nightshift:jobs:{run}:fld:N   hash: index → row id, NUL, fields; rows 1,024·N and on
-//	nightshift:jobs:{run}:res:N   hash: index → state (a byte), result line (JSON, zstd when long)
+//	nightshift:jobs:{run}:at:N    string: when rows 65,536·N and on were enqueued, four bytes each (big-endian): Unix seconds
+//	nightshift:jobs:{run}:res:N   hash: index → state (a byte), result line (JSON, zstd when long); state 0 alone hides what the chunk has
+//	nightshift:jobs:{run}:fold:N  string: chunk of the results of rows 256·N and on that are not in res (see chunk.go)
 //	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
 const (
 	keyRuns  = "nightshift:jobs:runs"
@@ -35,6 +38,12 @@ func countKey(run string) string  { return runPrefix(run) + "count" }
 func endKey(run string) string    { return runPrefix(run) + "end" }
 func rowKey(run string, chunk int64) string {
 	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)
+}
+
+// foldKey is a chunk of results; resKey the hash of a row's result.
+func foldKey(run string, n int64) string { return runPrefix(run) + "fold:" + strconv.FormatInt(n, 10) }
+func resKey(run string, index int64) string {
+	return runPrefix(run) + "res:" + strconv.FormatInt(index/rowsPerBucket, 10)
 }
 
 // shardsFor is fixed when a run is made; a run that grows by far more only

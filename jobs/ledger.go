@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Outcome is what a handler is to do with its task.
@@ -25,6 +26,8 @@ type Begun struct {
 	Row     string          // the id the user knows
 	Fields  json.RawMessage // one JSON object; what the template is rendered from
 	Digest  string          // the run's, now: a run that was loaded with another has been updated since, load it again
+	MaxWait time.Duration   // the run's, now; 0 is none
+	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock; 0 when MaxWait is
 }
 
 // Begin moves a row to Running. Calls that come at the same time share a
@@ -45,19 +48,22 @@ func (s *Store) beginAll(ctx context.Context, run string, ts []Task) ([]Begun, e
 	for _, t := range ts {
 		args = append(args, t.Index, t.Gen)
 	}
-	out, err := s.call(ctx, beginScript, []string{countKey(run), runKey(run)}, args, 1+3*len(ts))
+	out, err := s.call(ctx, beginScript, []string{countKey(run), runKey(run)}, args, 2+4*len(ts))
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	digest := str(out[0])
+	digest, most := str(out[0]), seconds(out[1])
 	res := make([]Begun, len(ts))
 	for i := range ts {
-		o := out[1+3*i : 4+3*i]
+		o := out[2+4*i : 6+4*i]
 		row, fields, _ := strings.Cut(str(o[2]), "\x00")
-		res[i] = Begun{Outcome: Outcome(integer(o[0])), From: State(integer(o[1])), Row: row, Fields: json.RawMessage(fields), Digest: digest}
+		res[i] = Begun{Outcome: Outcome(integer(o[0])), From: State(integer(o[1])), Row: row, Fields: json.RawMessage(fields),
+			Digest: digest, MaxWait: most, Waited: seconds(o[3])}
 	}
 	return res, nil
 }
+
+func seconds(v any) time.Duration { return time.Duration(integer(v)) * time.Second }
 
 // move is one row's change between two open states.
 type move struct {

@@ -63,7 +63,9 @@ func (m meta) keys() []string {
 	}
 	add("row", m.next/rowsPerChunk+1)
 	add("fld", m.next/rowsPerBucket+1)
+	add("at", m.next/rowsPerChunk+1)
 	add("res", m.next/rowsPerBucket+1)
+	add("fold", m.next/rowsPerFold+1)
 	add("id", m.shards)
 	return keys
 }

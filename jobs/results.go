@@ -16,7 +16,8 @@ type ResultsOptions struct {
 }
 
 // Results gives fn each row that has ended. A row that ended without a call
-// (cancelled) has its id, fields and status only.
+// (cancelled) has its id, fields and status only. Drained results are read from
+// their files; a *DrainedElsewhereError says that this process does not see them.
 func (s *Store) Results(ctx context.Context, run string, o ResultsOptions, fn func(Result) error) error {
 	return s.ResultLines(ctx, run, o, func(line []byte) error {
 		var r Result
@@ -46,8 +47,10 @@ func (s *Store) ResultLines(ctx context.Context, run string, o ResultsOptions, f
 	if err != nil {
 		return err
 	}
+	st := s.stored(m)
+	defer st.close()
 	return inBatches(indexes, 256, func(batch []int64) error {
-		rows, err := s.fetch(ctx, run, batch)
+		rows, err := st.fetch(ctx, batch)
 		if err != nil {
 			return err
 		}

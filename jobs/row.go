@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -20,7 +21,8 @@ type RowInfo struct {
 	Result *Result // of its last end; nil while it has none
 }
 
-// Row looks a row up by the id the user knows.
+// Row looks a row up by the id the user knows. With a *DrainedElsewhereError all
+// but its result is there.
 func (s *Store) Row(ctx context.Context, run, row string) (RowInfo, error) {
 	m, err := s.meta(ctx, run)
 	if err != nil {
@@ -35,14 +37,18 @@ func (s *Store) Row(ctx context.Context, run, row string) (RowInfo, error) {
 	if err != nil {
 		return RowInfo{}, err
 	}
-	rows, err := s.fetch(ctx, run, []int64{int64(binary.BigEndian.Uint32(v))})
-	if err != nil {
+	st := s.stored(m)
+	defer st.close()
+	rows, err := st.fetch(ctx, []int64{int64(binary.BigEndian.Uint32(v))})
+	var elsewhere *DrainedElsewhereError
+	if err != nil && !errors.As(err, &elsewhere) {
 		return RowInfo{}, err
 	}
 	if rows[0].State == None {
 		return RowInfo{}, fmt.Errorf("%w: %q has left run %s", ErrNoRow, row, m.Title())
 	}
-	return rows[0].info(row, queueOf(m.Spec))
+	info, err2 := rows[0].info(row, queueOf(m.Spec))
+	return info, cmp.Or(err2, err)
 }
 
 func (r fetched) info(row, queue string) (RowInfo, error) {

@@ -53,6 +53,7 @@ type meta struct {
 	Run
 	version, shards, next int64
 	inputs                string
+	drained               string // JSON of a drainRecord; "" while nothing is
 }
 
 func (s *Store) meta(ctx context.Context, id string) (meta, error) {
@@ -63,7 +64,7 @@ func (s *Store) meta(ctx context.Context, id string) (meta, error) {
 	if h["record"] == "" {
 		return meta{}, ErrNoRun
 	}
-	m := meta{inputs: h["inputs"]}
+	m := meta{inputs: h["inputs"], drained: h["drained"]}
 	for name, to := range map[string]*int64{"v": &m.version, "shards": &m.shards, "next": &m.next} {
 		*to, _ = strconv.ParseInt(h[name], 10, 64)
 	}
@@ -83,7 +84,8 @@ func (s *Store) save(ctx context.Context, m meta) error {
 	if err != nil {
 		return err
 	}
-	err = s.rdb.HSet(ctx, runKey(m.ID), "v", schemaVersion, "record", record, "digest", m.Digest, "shards", m.shards, "inputs", m.inputs).Err()
+	err = s.rdb.HSet(ctx, runKey(m.ID), "v", schemaVersion, "record", record, "digest", m.Digest, "shards", m.shards, "inputs", m.inputs,
+		"max_wait", int64((m.Spec.MaxWait+time.Second-1)/time.Second)).Err()
 	if err != nil {
 		return err
 	}

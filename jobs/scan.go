@@ -41,10 +41,11 @@ type fetched struct {
 	rowState
 	row    string // "" where the fields are gone: the result has the id
 	fields string
-	result string // packed; "" where there is none
+	result string // packed; "" where there is none, or it is not in a field of its own (see stored)
+	hidden bool   // the row has changed since the result that its chunk has
 }
 
-// fetch reads rows by index.
+// fetch reads rows by index, of their results those in fields of their own.
 func (s *Store) fetch(ctx context.Context, run string, indexes []int64) ([]fetched, error) {
 	args := make([]any, 0, 1+len(indexes))
 	args = append(args, runPrefix(run))
@@ -58,6 +59,9 @@ func (s *Store) fetch(ctx context.Context, run string, indexes []int64) ([]fetch
 	rows := make([]fetched, len(indexes))
 	for i, n := range indexes {
 		f := fetched{rowState: rowState{Task: Task{Run: run, Index: n}}, result: str(out[3*i+1])}
+		if f.result == noResult {
+			f.result, f.hidden = "", true
+		}
 		if b := str(out[3*i]); len(b) == bytesPerRow {
 			f.rowState = stateAt(run, n, []byte(b))
 		}

@@ -21,6 +21,11 @@ var (
 	closeScript   = script("close")
 	reopenScript  = script("reopen")
 	mendScript    = script("mend")
+	looseScript   = script("loose")
+	chunkScript   = script("chunk")
+	foldScript    = script("fold")
+	headsScript   = script("heads")
+	markScript    = script("mark")
 )
 
 func script(name string) *redis.Script {

@@ -41,6 +41,30 @@ local function set(n, from, to, gen)
   count(to, 1)
 end
 
+local now4 = pack4(tonumber(redis.call('TIME')[1]))
+
+-- enqueued notes when rows of one stretch were enqueued.
+local function enqueued(n, rows)
+  redis.call('SETRANGE', prefix .. 'at:' .. math.floor(n / 65536), (n % 65536) * 4, string.rep(now4, rows))
+end
+
+-- forget makes the row's last result, wherever it is, count no more.
+local function forget(n)
+  local key = bucket('res:', n)
+  local old = redis.call('HGET', key, n)
+  local folded = redis.call('EXISTS', prefix .. 'fold:' .. math.floor(n / 256)) == 1
+  local bytes = -(old and #old or 0)
+  if folded then
+    redis.call('HSET', key, n, string.char(0))
+    bytes = bytes + 1
+  else
+    redis.call('HDEL', key, n)
+  end
+  if bytes ~= 0 then
+    redis.call('HINCRBY', KEYS[1], 'bytes', string.format('%d', bytes))
+  end
+end
+
 local function answer(n, gen, code)
   out[#out + 1] = n
   out[#out + 1] = gen
@@ -71,12 +95,17 @@ local function again(n, state, gen, want, fields)
   end
   redis.call('HSET', bucket('fld:', n), n, fields)
   set(n, state, QUEUED, gen)
+  enqueued(n, 1)
   answer(n, gen, state == 0 and 1 or 5)
 end
 
 local function back(n, gen, want, fields)
   local kept = redis.call('HGET', bucket('res:', n), n)
   local was = kept and string.byte(kept, 1)
+  if not kept then
+    local at = 8 + n % 256
+    was = (string.byte(redis.call('GETRANGE', prefix .. 'fold:' .. math.floor(n / 256), at, at), 1) or 0) % 64
+  end
   if was == DONE or was == CACHED then
     set(n, 0, was, gen)
     return answer(n, gen, 2)
@@ -109,7 +138,7 @@ for i = 4, #ARGV, 3 do
       answer(n, hi * 256 + lo, 6)
     else
       redis.call('HSET', shard, id, pack4(n) .. key)
-      redis.call('HDEL', bucket('res:', n), n)
+      forget(n)
       again(n, state, hi * 256 + lo, want, ARGV[i + 2])
     end
   end
@@ -120,6 +149,7 @@ while done < #fresh do
   local key, at = place(first + done)
   local room = math.min(#fresh - done, (196608 - at) / 3)
   redis.call('SETRANGE', key, at, table.concat(fresh, '', done + 1, done + room))
+  enqueued(first + done, room)
   done = done + room
 end
 if #fresh > 0 then

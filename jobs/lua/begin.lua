@@ -3,18 +3,32 @@
 -- KEYS[1] counters, KEYS[2] run hash
 -- ARGV[1] key prefix, then per task: index, generation
 --
--- Returns the digest of the run's settings, then code, former state,
--- "row id NUL fields" per task:
+-- Returns the digest of the run's settings, the longest wait of a row (s; 0: any),
+-- then code, former state, "row id NUL fields", seconds since it was enqueued
+-- (only where the wait is bounded) per task:
 --   0 proceed: the row is running now   1 finished   2 stale   3 cancelled
 --   4 the row is open but its fields are gone
 local prefix = ARGV[1]
 local RUNNING, DONE, CANCELLED = 3, 5, 11
-local out, delta = {redis.call('HGET', KEYS[2], 'digest') or ''}, {}
+local run = redis.call('HMGET', KEYS[2], 'digest', 'max_wait')
+local most = tonumber(run[2] or '0')
+local out, delta = {run[1] or '', most}, {}
+local now = most > 0 and tonumber(redis.call('TIME')[1])
 
-local function answer(code, state, fields)
+local function answer(code, state, fields, waited)
   out[#out + 1] = code
   out[#out + 1] = state or 0
   out[#out + 1] = fields or ''
+  out[#out + 1] = waited or 0
+end
+
+local function waited(n)
+  if most == 0 then
+    return 0
+  end
+  local at = (n % 65536) * 4
+  local w, x, y, z = string.byte(redis.call('GETRANGE', prefix .. 'at:' .. math.floor(n / 65536), at, at + 3), 1, 4)
+  return z and math.max(now - (((w * 256 + x) * 256 + y) * 256 + z), 0) or 0
 end
 
 for i = 2, #ARGV, 2 do
@@ -32,7 +46,7 @@ for i = 2, #ARGV, 2 do
     if not fields then
       answer(4, state)
     else
-      answer(0, state, fields)
+      answer(0, state, fields, waited(n))
       if state ~= RUNNING then
         redis.call('SETRANGE', key, at, string.char(RUNNING))
         delta[state] = (delta[state] or 0) - 1

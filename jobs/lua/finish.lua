@@ -10,10 +10,18 @@
 -- one that left the run keeps it for its return, without a state.
 local prefix = ARGV[1]
 local DONE, CACHED, CANCELLED = 5, 6, 11
-local out, delta, ends = {}, {}, {}
+local out, delta, ends, bytes = {}, {}, {}, 0
 
 local function pack4(n)
   return string.char(math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
+end
+
+-- A row of generation 0 has had no result before.
+local function store(bucket, n, gen, value)
+  local key = prefix .. 'res:' .. bucket
+  local old = gen > 0 and redis.call('HGET', key, n)
+  redis.call('HSET', key, n, value)
+  bytes = bytes + #value - (old and #old or 0)
 end
 
 for i = 2, #ARGV, 5 do
@@ -26,7 +34,7 @@ for i = 2, #ARGV, 5 do
   local bucket = math.floor(n / 1024)
   if own or (late and state == CANCELLED) then
     redis.call('SETRANGE', key, at, string.char(to))
-    redis.call('HSET', prefix .. 'res:' .. bucket, n, ARGV[i + 4])
+    store(bucket, n, gen, ARGV[i + 4])
     if good and ARGV[i + 3] == '1' then
       redis.call('HDEL', prefix .. 'fld:' .. bucket, n)
     end
@@ -36,10 +44,13 @@ for i = 2, #ARGV, 5 do
     out[#out + 1] = 1
   else
     if late and state == 0 then
-      redis.call('HSET', prefix .. 'res:' .. bucket, n, ARGV[i + 4])
+      store(bucket, n, 1, ARGV[i + 4])
     end
     out[#out + 1] = 0
   end
+end
+if bytes ~= 0 then
+  redis.call('HINCRBY', prefix .. 'run', 'bytes', string.format('%d', bytes))
 end
 if #ends > 0 then
   redis.call('APPEND', KEYS[2], table.concat(ends))

@@ -1,4 +1,5 @@
--- Queues rows that ended badly once more, as a new generation.
+-- Queues rows that ended badly once more, as a new generation that has waited for
+-- nothing yet.
 --
 -- KEYS[1] counters
 -- ARGV[1] key prefix, then per row: index, generation, state it must be in
@@ -7,6 +8,8 @@
 local prefix = ARGV[1]
 local QUEUED = 1
 local out, delta = {}, {}
+local now = tonumber(redis.call('TIME')[1])
+local now4 = string.char(math.floor(now / 16777216) % 256, math.floor(now / 65536) % 256, math.floor(now / 256) % 256, now % 256)
 for i = 2, #ARGV, 3 do
   local n, gen, from = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
@@ -15,6 +18,7 @@ for i = 2, #ARGV, 3 do
   if there and state == from and hi * 256 + lo == gen and gen < 65535 then
     gen = gen + 1
     redis.call('SETRANGE', key, at, string.char(QUEUED, math.floor(gen / 256), gen % 256))
+    redis.call('SETRANGE', prefix .. 'at:' .. math.floor(n / 65536), (n % 65536) * 4, now4)
     delta[from] = (delta[from] or 0) - 1
     delta[QUEUED] = (delta[QUEUED] or 0) + 1
     out[#out + 1] = gen
