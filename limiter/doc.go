@@ -50,6 +50,41 @@
 // the clock nothing is admitted. Without it the first burst returns every 61 s for
 // ever, and whoever comes new meets a full window.
 //
+// Of output tokens a class may have a floor of its own (an agent's long answers),
+// and of every minute's and ten minutes' limit a cap: the most that it ever uses,
+// however idle the rest is. A request larger than its class's cap is refused for
+// good; a cap of less than one is one.
+//
+// # Pauses and throttles
+//
+// A pause closes a class, a run, or a queue (the tickets and requests of one lane
+// and priority) until it ends or is lifted; while several hold the target is
+// closed, and the one that holds longest is the answer. Acquire refuses with its
+// end, or with half a minute where it has none (a job that waits: five to ten
+// minutes, since a pull brings it as soon as the pause is over). A pull passes
+// over leaves that are paused, and what they have booked keeps no newcomer of
+// another leaf out. Calls that are under way end as they would.
+//
+// A throttle leaves a class the share p of what is inside a minute's or ten
+// minutes' limit: beside the rule above it must hold that
+//
+//	u + cost ≤ p·(L − outside)
+//
+// and the pace of a smoothed class is that of the smaller C. p may follow a ramp:
+// from before its beginning, to after its end, in a straight line between by
+// Redis's clock. Of several throttles, and the cap, the smallest counts. A
+// throttle holds back the class's trickle too. One call at a time passes any
+// throttle above zero: a job that is larger than the share is slow, not stuck.
+//
+// While nothing is paused or throttled a decision reads one field for it.
+//
+// # Forced requests
+//
+// A forced request is charged whatever is left and whatever is closed: what is
+// only observed, or was made elsewhere, counts as well. Permit.Over says what
+// would have refused it. What it takes beyond a limit is a debt, as below; the
+// pace of its class moves on by no more than a window. Too large stays too large.
+//
 // # Settling
 //
 // A permit is charged at its estimate and corrected in the slot in which it was
@@ -73,6 +108,13 @@
 // that wait would fit too. A job that comes back by its own countdown is told a
 // later time, except when nobody has pulled for five seconds: then it passes if
 // it fits, and the next ones are spread at the pace that the room allows.
+//
+// # Events
+//
+// What concerns a scope as a whole is noted in a stream of about the last 20,000
+// events. Configure notes what it changed itself. A change that goes back to what
+// another process changed within the last ten minutes is an alert: the two have
+// different configurations, and whichever starts last decides.
 //
 // # Worked example
 //

@@ -64,7 +64,7 @@ func (v laneView) protection(d, i int, c ClassUse, peak int64) []string {
 	case c.Protected > s.floor && c.Protected == s.guarantee:
 		return []string{fmt.Sprintf("guarantee %s, the most that is kept", percent(v.plan.classes[i].GuaranteePPM))}
 	case c.Protected > s.floor:
-		f := fmt.Sprintf("short forecast 1.5 x peak %d", peak/16)
+		f := fmt.Sprintf("short forecast 1.5 x peak %d", (peak+8)/16)
 		if p.unit == Requests {
 			f += " + 2 x sqrt"
 		}
