@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,15 +39,14 @@ func (c *call) askGate(req limiter.Request) (*limiter.Permit, error) {
 	return permit, err
 }
 
+var errNoAnswer = errors.New("no answer")
+
 // awayCause is what kept the shared state from answering, or nil if it did.
 func awayCause(ctx context.Context, err error) error {
 	var d *limiter.Denied
 	switch {
 	case errors.As(err, &d) && d.Reason == limiter.ReasonUnavailable:
-		if cause := d.Unwrap(); cause != nil {
-			return cause
-		}
-		return d
+		return cmp.Or(d.Unwrap(), errNoAnswer)
 	case err != nil && ctx.Err() != nil:
 		return err
 	}

@@ -52,7 +52,8 @@ func Direct(ctx context.Context, gate Gate, lanes *LaneMap, records Records, d D
 	if records != nil {
 		records.Put(r)
 	}
-	if cooler, ok := gate.(Cooler); ok && v != nil {
+	// Only what is about the project's quota: the key was another one's.
+	if cooler, ok := gate.(Cooler); ok && v != nil && refusedThere(r) {
 		coolLanes(ctx, cooler, lanes, lane, *v, nil)
 	}
 	return err
@@ -110,12 +111,12 @@ func (d DirectCall) record(lane limiter.Lane, model Model, now time.Time) Record
 // charge takes a permit for what was used and settles it.
 func (d DirectCall) charge(ctx context.Context, gate Gate, lane limiter.Lane, used limiter.Amounts) (id, over string, err error) {
 	permit, err := gate.Acquire(ctx, limiter.Request{
-		ID: newID(), Lane: lane, Class: d.Class, Path: d.Path, Feature: d.Feature, Amounts: used,
+		ID: newID(), Lane: lane, Class: d.Class, Path: d.Path, Feature: d.Feature, Amounts: used, Force: true,
 	})
 	if err != nil {
 		return "", "", err
 	}
-	return permit.ID, "", gate.Settle(ctx, limiter.Settlement{ID: permit.ID, Lane: lane, Outcome: limiter.Settled, Used: used})
+	return permit.ID, permit.Over, gate.Settle(ctx, limiter.Settlement{ID: permit.ID, Lane: lane, Outcome: limiter.Settled, Used: used})
 }
 
 func firstOf(list []string) string {

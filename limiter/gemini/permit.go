@@ -50,7 +50,7 @@ func (c *call) acquire(start time.Time) error {
 	for {
 		permit, err := c.askGate(req)
 		if err == nil {
-			c.obs.Permit = permit
+			c.obs.Permit, c.obs.Over = permit, cmp.Or(c.obs.Over, permit.Over)
 			return nil
 		}
 		var denied *limiter.Denied
@@ -82,7 +82,7 @@ func (c *call) request() limiter.Request {
 		Amounts: c.obs.Estimate, Ticket: c.caller.Ticket, Full: c.caller.Full,
 	}
 	if c.t.cfg.Observe {
-		req.Ticket, req.Full = "", false
+		req.Force, req.Ticket, req.Full = true, "", false
 	}
 	if deadline, ok := c.ctx.Deadline(); ok {
 		req.Lease = time.Until(deadline) + c.t.cfg.Bounds.LeaseReserve
