@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 )
@@ -23,6 +24,7 @@ func (d *Dashboard) serveAPI(w http.ResponseWriter, r *http.Request) {
 	default:
 		if rec.status == http.StatusOK {
 			rec.header.Set("Content-Type", "application/json; charset=utf-8")
+			rec.body = *bytes.NewBuffer(d.format.withAttempts(r.Context(), rec.body.Bytes()))
 		}
 		rec.replay(w)
 	}

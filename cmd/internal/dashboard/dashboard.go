@@ -15,6 +15,7 @@ type Dashboard struct {
 	cfg       Config
 	mon       http.Handler // asynqmon
 	inspector *asynq.Inspector
+	format    *formatter
 	samples   *samples
 	troubles  *troubles
 	handler   http.Handler
@@ -33,13 +34,13 @@ func New(cfg Config) (*Dashboard, error) {
 	}
 	d := &Dashboard{cfg: cfg, samples: newSamples(), troubles: &troubles{}}
 	careful := tolerant{UniversalClient: cfg.Redis, troubles: d.troubles}
-	format := newFormatter(cfg)
+	d.format = newFormatter(cfg)
 	d.inspector = asynq.NewInspectorFromRedisClient(careful)
 	d.mon = asynqmon.New(asynqmon.Options{
 		RootPath:         cfg.Prefix,
 		RedisConnOpt:     &shared{plain: cfg.Redis, tolerant: careful},
-		PayloadFormatter: asynqmon.PayloadFormatterFunc(format.payload),
-		ResultFormatter:  asynqmon.ResultFormatterFunc(format.result),
+		PayloadFormatter: asynqmon.PayloadFormatterFunc(d.format.payload),
+		ResultFormatter:  asynqmon.ResultFormatterFunc(d.format.result),
 		// Shows the metrics page. It is never called: /api/metrics is ours.
 		PrometheusAddress: "in-process",
 		ReadOnly:          !cfg.Write,

@@ -70,10 +70,23 @@ func (f *formatter) value(raw json.RawMessage) any {
 		return "(masked)"
 	case isText:
 		return cut(s, maxValue)
-	case len(raw) > maxValue:
+	case len(raw) > maxValue, !keepsDigits(raw):
 		return cut(string(raw), maxValue)
 	}
 	return raw
+}
+
+// keepsDigits says that a value comes through a browser's JSON unchanged: its
+// numbers are float64, so 9007199254740993 would be shown as another number.
+func keepsDigits(raw json.RawMessage) bool {
+	for digits, i := 0, 0; i < len(raw); i++ {
+		if raw[i] < '0' || raw[i] > '9' {
+			digits = 0
+		} else if digits++; digits > 15 {
+			return false
+		}
+	}
+	return true
 }
 
 // cut shortens to n characters, between characters.

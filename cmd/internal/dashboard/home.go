@@ -16,7 +16,7 @@ var assetFiles embed.FS
 var pageFiles embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"amount": amount, "percent": percent, "clock": clock, "ago": ago, "short": shortDuration, "bar": newBar, "level": levelOf, "runbar": runBar,
+	"amount": amount, "percent": percent, "clock": clock, "ago": ago, "short": shortDuration, "bar": newBar, "level": levelOf, "runbar": runBar, "phase": phaseWords,
 }).ParseFS(pageFiles, "pages/*.html"))
 
 func assetHandler() http.Handler {

@@ -13,20 +13,22 @@ import (
 var testNow = time.Date(2026, 11, 30, 7, 45, 0, 0, time.Local)
 
 // busyMorning is a fleet at the worst moment of its day.
-func busyMorning(context.Context) (Overview, error) {
-	since := testNow.Add(-3 * time.Minute)
+func busyMorning(context.Context) (Overview, error) { return busy(testNow), nil }
+
+func busy(now time.Time) Overview {
+	since := now.Add(-3 * time.Minute)
 	return Overview{
 		Health: HealthView{Phase: "paused", Level: Warn, Since: since, Text: "p95 4.1 s over the last minute (412 calls), 3 of them refused"},
 		Pauses: []PauseView{
 			{Target: "bulk", Reason: "health", Owner: "scheduler night-2", Detail: "p95 4.1 s, above 3.5 s", Since: since},
-			{Target: "evaluation", Reason: "window", Owner: "scheduler night-2", Since: since.Add(-time.Hour), Until: testNow.Add(14 * time.Hour)},
+			{Target: "evaluation", Reason: "window", Owner: "scheduler night-2", Since: since.Add(-time.Hour), Until: now.Add(14 * time.Hour)},
 		},
 		Advice: []AdviceView{
 			{Level: Warn, Text: "Bulk is paused until interactive traffic has been healthy for 30 s; to let it go on for half an hour:", Command: "nightshift resume bulk --override 30m"},
 			{Level: Note, Text: "The run embeddings-v3 has 12 failed rows:", Command: "nightshift errors embeddings-v3"},
 		},
 		Runs: []RunView{
-			{ID: "0mb3k9x1ab12", Name: "nightly-summaries", Class: "bulk", Level: Warn, Total: 50_000, Good: 31_240, Bad: 12, Running: 14, Waiting: 18_734, ETA: testNow.Add(2 * time.Hour), Note: "paused by health"},
+			{ID: "0mb3k9x1ab12", Name: "nightly-summaries", Class: "bulk", Level: Warn, Total: 50_000, Good: 31_240, Bad: 12, Running: 14, Waiting: 18_734, ETA: now.Add(2 * time.Hour), Note: "paused by health"},
 			{ID: "0mb3k9x1cd34", Name: "embeddings-v3", Class: "bulk", Total: 1_200_000, Good: 1_199_988, Bad: 12, Note: "ended 05:12"},
 		},
 		Lanes: []LaneView{{
@@ -47,7 +49,7 @@ func busyMorning(context.Context) (Overview, error) {
 			{At: since.Add(-time.Minute), Kind: "throttle", Text: "bulk at 10 % of each minute", By: "scheduler night-2"},
 			{At: since.Add(-9 * time.Hour), Level: Note, Kind: "limits", Text: "gemini-2.5-flash rpm 500 → 1,000", By: "ana"},
 		},
-	}, nil
+	}
 }
 
 func home(t *testing.T, cfg Config) (*Dashboard, string) {
@@ -69,7 +71,7 @@ func TestHomeTellsTheState(t *testing.T) {
 	_, page := home(t, Config{Overview: busyMorning})
 	text := words(page)
 	for _, part := range []string{
-		"paused p95 4.1 s over the last minute (412 calls), 3 of them refused since 07:42:00",
+		"Interactive traffic unhealthy: bulk is paused p95 4.1 s over the last minute (412 calls), 3 of them refused since 07:42:00",
 		"bulk health by scheduler night-2: p95 4.1 s, above 3.5 s since 07:42:00 until resumed",
 		"evaluation window by scheduler night-2 since 06:42 until 21:45",
 		"nightshift resume bulk --override 30m",

@@ -15,12 +15,12 @@ import (
 
 // What a task list has room for.
 const (
-	maxFields    = 8    // of a row
-	maxValue     = 160  // characters of a field
-	maxForeign   = 1000 // characters of a payload that is not ours
-	lookupFor    = 500 * time.Millisecond
-	lookupPause  = 5 * time.Second // after a lookup that failed
-	maxRunTitles = 200
+	maxFields   = 8    // of a row
+	maxValue    = 160  // characters of a field
+	maxForeign  = 1000 // characters of a payload that is not ours
+	lookupFor   = 500 * time.Millisecond
+	lookupPause = 5 * time.Second // after a lookup that failed
+	maxRuns     = 200
 )
 
 // formatter says what a task is about. asynqmon calls it once for each task on
@@ -33,7 +33,7 @@ type formatter struct {
 }
 
 func newFormatter(cfg Config) *formatter {
-	return &formatter{store: cfg.Store, mask: cfg.MaskPayloads, now: cfg.Now, rest: &rest{titles: map[string]string{}}}
+	return &formatter{store: cfg.Store, mask: cfg.MaskPayloads, now: cfg.Now, rest: &rest{runs: map[string]jobs.Run{}}}
 }
 
 // shownRow is what a payload of ours looks like on asynqmon's pages: the row

@@ -46,7 +46,7 @@ func TestPayloadIsTheRow(t *testing.T) {
 	if p.Row != "ticket-00000" || p.Index != 0 || p.Run != "nightly-summaries ("+b.run.ID+")" || p.State != "running" {
 		t.Errorf("shown as %+v", p)
 	}
-	if string(p.Fields["amount"]) != "9007199254740993" || !strings.HasSuffix(string(p.Fields["question"]), `…"`) {
+	if string(p.Fields["amount"]) != `"9007199254740993"` || !strings.HasSuffix(string(p.Fields["question"]), `…"`) {
 		t.Errorf("fields %s", p.Fields)
 	}
 	if strings.Index(p.text, "customer") > strings.Index(p.text, "question") {

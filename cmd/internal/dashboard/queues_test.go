@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +50,9 @@ func TestEveryListAnswers(t *testing.T) {
 			t.Errorf("%s is no JSON: %s %.80s", path, w.Header().Get("Content-Type"), w.Body)
 		}
 	}
+	// The run's own retries, not the number that asynq is told.
+	want(t, ask(t, d, "GET", q+"/retry_tasks"), http.StatusOK, `"max_retry":4,`)
+	wantNot(t, ask(t, d, "GET", q+"/active_tasks"), "1048576")
 	want(t, ask(t, d, "GET", q+"/tasks/nobody"), http.StatusNotFound, "no such task")
 	want(t, ask(t, d, "GET", "/queues/api/queues/nobody"), http.StatusNotFound, "no such queue")
 	want(t, ask(t, d, "GET", "/queues/api/nothing"), http.StatusNotFound, "no such call")
@@ -136,24 +141,43 @@ func TestReadOnlyUnlessAsked(t *testing.T) {
 	want(t, ask(t, d, "POST", "/queues/api/queues/"+testQueue+":pause"), http.StatusMethodNotAllowed, `{"error":"This dashboard is read-only`, "nightshift pause "+testQueue)
 	want(t, ask(t, d, "DELETE", "/queues/api/queues/"+testQueue+"/pending_tasks:delete_all"), http.StatusMethodNotAllowed)
 	want(t, ask(t, d, "GET", "/queues/"), http.StatusOK, `FLAG_READ_ONLY="true"`, `data-mode="read-only"`)
-	if len(p.calls) > 0 {
+	if len(p.asked()) > 0 {
 		t.Errorf("the pauser was asked: %v", p.calls)
 	}
 }
 
+// fakePauser notes what it is asked.
 type fakePauser struct {
+	mu    sync.Mutex
 	calls []string
 	err   error
 }
 
 func (p *fakePauser) PauseQueue(_ context.Context, queue, by string) error {
-	p.calls = append(p.calls, "pause "+queue+" by "+by)
-	return p.err
+	return p.note("pause " + queue + " by " + by)
 }
 
 func (p *fakePauser) ResumeQueue(_ context.Context, queue, by string) error {
-	p.calls = append(p.calls, "resume "+queue+" by "+by)
+	return p.note("resume " + queue + " by " + by)
+}
+
+func (p *fakePauser) note(call string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls = append(p.calls, call)
 	return p.err
+}
+
+func (p *fakePauser) asked() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.calls)
+}
+
+func (p *fakePauser) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
 }
 
 type hinted struct{ error }
@@ -169,14 +193,14 @@ func TestPauseGoesThroughReasons(t *testing.T) {
 	d := newDashboard(t, Config{Redis: rdb, Write: true, Pauser: p})
 	want(t, ask(t, d, "POST", "/queues/api/queues/"+testQueue+":pause"), http.StatusNoContent)
 	want(t, ask(t, d, "POST", "/queues/api/queues/"+testQueue+":resume"), http.StatusNoContent)
-	if got := strings.Join(p.calls, "; "); got != "pause "+testQueue+" by asynqmon; resume "+testQueue+" by asynqmon" {
+	if got := strings.Join(p.asked(), "; "); got != "pause "+testQueue+" by asynqmon; resume "+testQueue+" by asynqmon" {
 		t.Errorf("asked %s", got)
 	}
 	if n := rdb.Exists(t.Context(), "asynq:{"+testQueue+"}:paused").Val(); n != 0 {
 		t.Error("asynqmon wrote the key as well")
 	}
 
-	p.err = hinted{errors.New("the health monitor holds it")}
+	p.fail(hinted{errors.New("the health monitor holds it")})
 	const says = "the health monitor holds it. Type: nightshift resume bulk --override 30m"
 	want(t, ask(t, d, "POST", "/queues/api/queues/"+testQueue+":resume"), http.StatusConflict, `{"error":"`+says+`"}`)
 	w := ask(t, d, "POST", "/queues/api/queues/"+testQueue+":resume", func(r *http.Request) { r.Header.Set("Accept", "application/json, text/plain, */*") })
@@ -223,7 +247,7 @@ func TestForeignPagesCannotAct(t *testing.T) {
 	}
 	w := ask(t, d, "GET", "/queues/api/queues", func(r *http.Request) { r.Host = "evil.example:8780" })
 	want(t, w, http.StatusMisdirectedRequest, "answers as localhost only")
-	if len(p.calls) > 0 {
+	if len(p.asked()) > 0 {
 		t.Errorf("the pauser was asked: %v", p.calls)
 	}
 }

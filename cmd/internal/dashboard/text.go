@@ -70,6 +70,20 @@ func shortDuration(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
+// phases are the health monitor's in words that cannot be mistaken: it is bulk
+// that yields and pauses.
+var phases = map[string]string{
+	"":        "not watched",
+	"healthy": "healthy",
+	"yield":   "unhealthy: bulk yields",
+	"paused":  "unhealthy: bulk is paused",
+	"ramp":    "recovered: bulk comes back",
+	"trickle": "unhealthy, not by bulk: bulk trickles",
+	"held":    "not judged: held by an operator",
+}
+
+func phaseWords(phase string) string { return cmp.Or(phases[phase], phase) }
+
 func levelOf(l Level) string { return string(cmp.Or(l, Good)) }
 
 // bar is a stacked bar of whole, drawn as SVG: no styles in the markup, which

@@ -6,6 +6,13 @@
   const every = 8000; // as often as asynqmon itself asks
   let refused = "", refusedUntil = 0;
 
+  // On a phone asynqmon's drawer would cover half of the page at first.
+  try {
+    if (window.innerWidth < 900 && !localStorage.getItem("asynqmon:state")) {
+      localStorage.setItem("asynqmon:state", JSON.stringify({ settings: { isDrawerOpen: false } }));
+    }
+  } catch (e) { /* without storage the drawer stays open */ }
+
   function add(parent, tag, text, name) {
     const e = document.createElement(tag);
     if (text) e.textContent = text;
@@ -16,7 +23,7 @@
 
   function time(s) {
     const t = new Date(s), far = Math.abs(t - Date.now()) > 20 * 3600e3;
-    return (far ? t.toLocaleDateString() + " " : "") + t.toTimeString().slice(0, far ? 5 : 8);
+    return (far ? t.toLocaleDateString() + " " : "") + t.toTimeString().slice(0, 5);
   }
 
   function pause(p) {
