@@ -26,8 +26,9 @@ const (
 // shows most of what they need.
 const observedClass = "interactive"
 
-// callerOf finds out who calls with a key, and as what.
-func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header) (gemini.Caller, *apiError) {
+// callerOf finds out who calls with a key, and as what. A report may name a
+// feature for each of its calls, so it need not have one of its own.
+func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needFeature bool) (gemini.Caller, *apiError) {
 	who, refused := g.identify(ctx, key)
 	if refused != nil {
 		return gemini.Caller{}, refused
@@ -37,7 +38,7 @@ func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header) (gemi
 		return gemini.Caller{}, refused
 	}
 	feature := cmp.Or(h.Get(headerFeature), who.Feature)
-	if !featurePattern.MatchString(feature) {
+	if !featurePattern.MatchString(feature) && (feature != "" || needFeature) {
 		return gemini.Caller{}, badFeature(feature, who)
 	}
 	path := who.Path
@@ -54,8 +55,6 @@ func badFeature(feature string, who Identity) *apiError {
 
 // identify gives the key's identity, if its project is ours.
 func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
 	who, err := g.cfg.Keys.Lookup(ctx, key)
 	switch {
 	case g.cfg.Observe && err != nil && !errors.Is(err, ErrRevoked) && !errors.Is(err, ErrExpired):

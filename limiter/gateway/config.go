@@ -74,8 +74,8 @@ type Gateway struct {
 func New(cfg Config) (*Gateway, error) {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, gemini.DefaultBaseURL), "/"))
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("BaseURL: %s", gemini.Redact(err.Error()))
+	case err != nil || base.Host == "":
+		return nil, errors.New("BaseURL: want http(s)://host[/prefix]")
 	case cfg.Transport == nil:
 		return nil, errors.New("Transport: must be set")
 	case cfg.Keys == nil:

@@ -39,17 +39,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers, or says why not. bad is what is wrong with the key, which
 // matters only where one is needed.
 func (v *visit) serve(key string, bad *apiError) *apiError {
+	switch strings.TrimPrefix(v.r.URL.Path, v.g.cfg.PathPrefix) { // what watches us need not know the prefix
+	case "/healthz":
+		return v.health()
+	case "/readyz":
+		return v.ready()
+	}
 	path, err := v.g.pathOf(v.r.URL)
 	if err != nil {
 		return err
-	}
-	switch path {
-	case "/healthz":
-		v.health()
-		return nil
-	case "/readyz":
-		v.ready()
-		return nil
 	}
 	if err := v.wellFormed(path); err != nil {
 		return err
@@ -57,7 +55,7 @@ func (v *visit) serve(key string, bad *apiError) *apiError {
 	if bad != nil {
 		return bad
 	}
-	if v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header); err != nil {
+	if v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header, path != observePath); err != nil {
 		return err
 	}
 	v.caller.TraceID = v.trace
@@ -126,6 +124,9 @@ func (v *visit) end() {
 	v.w.start()
 	if v.body != nil {
 		v.body.free()
+	}
+	if v.trace == "" || !v.refused && v.caller.Class == "" {
+		return
 	}
 	v.g.log.Debug("call", "trace_id", v.trace, "path", gemini.Redact(v.r.URL.Path), "class", v.caller.Class,
 		"feature", v.caller.Feature, "key", v.caller.Path.Key, "status", v.status, "decision", string(v.decision()))

@@ -15,14 +15,10 @@ const (
 	headerDecision = "X-Nightshift-Decision"       // admitted, observed, or the refusal's gateway_decision
 	headerWaited   = "X-Nightshift-Waited-Ms"      // for the permit
 	headerEstimate = "X-Nightshift-Estimate"       // what it was expected to take: "requests=1, input_tokens=12"
+	headerOver     = "X-Nightshift-Over"           // while only observing: what would have refused it
 	headerTraceID  = "X-Nightshift-Trace-Id"       // finds the call in records, logs and `why`
 	headerUsage    = "X-Nightshift-Usage"          // what it took; not on streams, which say it in their last event
 	headerCost     = "X-Nightshift-Cost-Micro-Usd" // by the price book; likewise
-)
-
-// Decisions of calls that were not refused.
-const (
-	observed limiter.Decision = "observed"
 )
 
 // describe writes down what became of a call.
@@ -38,6 +34,9 @@ func (v *visit) describe(h http.Header) {
 		return
 	}
 	h.Set(headerWaited, strconv.FormatInt(v.obs.Waited.Milliseconds(), 10))
+	if v.obs.Over != "" {
+		h.Set(headerOver, v.obs.Over)
+	}
 	if s := amounts(v.obs.Estimate); s != "" {
 		h.Set(headerEstimate, s)
 	}
@@ -56,15 +55,12 @@ func (v *visit) describeUsage(h http.Header) {
 // decision is the observation's; a call of which there is none was refused here.
 func (v *visit) decision() limiter.Decision {
 	switch {
-	case v.obs == nil || v.refused:
-		if v.obs != nil && v.obs.Decision != "" {
-			return v.obs.Decision
-		}
-		return limiter.RejectedLocally
-	case v.obs.Decision != "":
+	case v.obs != nil && v.obs.Decision != "":
 		return v.obs.Decision
+	case v.obs == nil || v.refused && v.obs.Sent == 0:
+		return limiter.RejectedLocally
 	case v.g.cfg.Observe:
-		return observed
+		return gemini.Observed
 	}
 	return gemini.Admitted
 }

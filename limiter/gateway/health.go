@@ -10,13 +10,14 @@ import (
 )
 
 // health says that the process is up: what a supervisor restarts it by.
-func (v *visit) health() {
+func (v *visit) health() *apiError {
 	v.status = http.StatusOK
 	writeJSON(v.w, http.StatusOK, map[string]any{"status": "up"})
+	return nil
 }
 
 // ready says whether calls can be admitted: what a load balancer looks at.
-func (v *visit) ready() {
+func (v *visit) ready() *apiError {
 	v.status = http.StatusOK
 	answer := map[string]any{"ready": true, "lanes": len(v.g.cfg.Lanes.Lanes()), "observe": v.g.cfg.Observe}
 	if err := v.g.ready(v.r.Context()); err != nil {
@@ -24,6 +25,7 @@ func (v *visit) ready() {
 		answer["ready"], answer["why"] = false, gemini.Redact(err.Error())
 	}
 	writeJSON(v.w, v.status, answer)
+	return nil
 }
 
 func (g *Gateway) ready(ctx context.Context) error {

@@ -108,18 +108,18 @@ func (k *Keys) List(ctx context.Context) ([]Identity, error) {
 
 // all gives the identities by hash.
 func (k *Keys) all(ctx context.Context) (map[string]Identity, error) {
-	pipe := k.rdb.Pipeline()
-	kept, gone := pipe.HGetAll(ctx, redisKeys), pipe.HGetAll(ctx, redisRevoked)
-	if _, err := pipe.Exec(ctx); err != nil {
+	fields, err := k.rdb.HGetAll(ctx, redisKeys).Result()
+	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
 	out := map[string]Identity{}
-	for hash, text := range kept.Val() {
-		i, err := parseIdentity(text, gone.Val()[hash])
-		if err != nil {
+	for hash, text := range fields {
+		if strings.HasSuffix(hash, revokedField) {
+			continue
+		}
+		if out[hash], err = parseIdentity(text, fields[hash+revokedField]); err != nil {
 			return nil, err
 		}
-		out[hash] = i
 	}
 	return out, nil
 }
@@ -134,7 +134,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) (Identity, error) {
 		return i, err
 	}
 	i.Revoked = k.now().UTC().Truncate(time.Second)
-	if err := k.rdb.HSetNX(ctx, redisRevoked, hash, i.Revoked.Format(time.RFC3339)).Err(); err != nil {
+	if err := k.rdb.HSetNX(ctx, redisKeys, hash+revokedField, i.Revoked.Format(time.RFC3339)).Err(); err != nil {
 		return Identity{}, fmt.Errorf("keys: %w", err)
 	}
 	k.cache.drop(hash)
@@ -168,15 +168,16 @@ func (k *Keys) find(ctx context.Context, id string) (hash string, found Identity
 
 // read gives what is stored under a hash; a revoked key's identity comes with ErrRevoked.
 func (k *Keys) read(ctx context.Context, hash string) (Identity, error) {
-	pipe := k.rdb.Pipeline()
-	kept, gone := pipe.HGet(ctx, redisKeys, hash), pipe.HGet(ctx, redisRevoked, hash)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+	got, err := k.rdb.HMGet(ctx, redisKeys, hash, hash+revokedField).Result()
+	if err != nil {
 		return Identity{}, fmt.Errorf("keys: %w", err)
 	}
-	if errors.Is(kept.Err(), redis.Nil) {
+	text, ok := got[0].(string)
+	if !ok {
 		return Identity{}, ErrUnknownKey
 	}
-	i, err := parseIdentity(kept.Val(), gone.Val())
+	revoked, _ := got[1].(string)
+	i, err := parseIdentity(text, revoked)
 	if err == nil && !i.Revoked.IsZero() {
 		err = ErrRevoked
 	}

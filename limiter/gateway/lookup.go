@@ -13,6 +13,7 @@ import (
 const (
 	fresh    = time.Second
 	stale    = 10 * time.Minute
+	lookTime = 2 * time.Second
 	mostKept = 4096
 )
 
@@ -21,7 +22,7 @@ const (
 func (k *Keys) Lookup(ctx context.Context, key string) (Identity, error) {
 	hash, now := keyHash(key), k.now()
 	l, known := k.cache.get(hash)
-	if !known || now.Sub(l.at) >= fresh || now.Before(l.at) {
+	if !known || now.Sub(l.asked) >= fresh || now.Before(l.asked) {
 		l = k.look(ctx, hash, now, l)
 	}
 	if l.err == nil && !l.identity.Expires.IsZero() && !now.Before(l.identity.Expires) {
@@ -32,14 +33,18 @@ func (k *Keys) Lookup(ctx context.Context, key string) (Identity, error) {
 
 // look asks Redis, and falls back on what was known when Redis is away.
 func (k *Keys) look(ctx context.Context, hash string, now time.Time, last lookup) lookup {
+	// The client may leave meanwhile; that says nothing about Redis.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
+	at := now
 	i, err := k.read(ctx, hash)
 	if err != nil && !errors.Is(err, ErrUnknownKey) && !errors.Is(err, ErrRevoked) {
-		if last.identity.ID != "" && last.err == nil && now.Sub(last.at) < stale {
-			return last
+		if last.identity.ID == "" || last.err != nil || now.Sub(last.at) >= stale {
+			return lookup{err: err}
 		}
-		return lookup{err: err}
+		i, err, at = last.identity, nil, last.at
 	}
-	l := lookup{identity: i, err: err, at: now}
+	l := lookup{identity: i, err: err, at: at, asked: now}
 	k.cache.put(hash, l)
 	return l
 }
@@ -49,6 +54,7 @@ type lookup struct {
 	identity Identity
 	err      error // nil, ErrUnknownKey or ErrRevoked
 	at       time.Time
+	asked    time.Time // last, also in vain: an outage must not hold up every call
 }
 
 // lookups remember them by hash. The zero value works.

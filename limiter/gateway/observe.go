@@ -63,7 +63,7 @@ func (v *visit) observe() *apiError {
 	}
 	v.status = http.StatusOK
 	v.w.Header().Set(headerTraceID, v.trace)
-	v.w.Header().Set(headerDecision, string(observed))
+	v.w.Header().Set(headerDecision, string(gemini.ReportedDirect))
 	writeJSON(v.w, http.StatusOK, map[string]any{"recorded": len(calls)})
 	return nil
 }

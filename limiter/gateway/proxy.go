@@ -27,11 +27,23 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		Rewrite:        g.rewrite,
 		ModifyResponse: modifyResponse,
 		ErrorHandler:   answerError,
-		Transport:      g.cfg.Transport,
+		Transport:      wayOut{g.cfg.Transport},
 		FlushInterval:  -1, // each event at once, also those of a JSON array
 		BufferPool:     &buffers{},
 		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // clients that went; the transport cleans its errors
 	}
+}
+
+// wayOut makes sure that an answer knows its request.
+type wayOut struct{ http.RoundTripper }
+
+// RoundTrip is the transport's.
+func (o wayOut) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := o.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Request = r
+	}
+	return resp, err
 }
 
 // rewrite makes the call for the provider. Credentials are off already, the

@@ -1,8 +1,10 @@
 package gateway
 
-// Redis keys. Both hashes are by key hash and share a slot. A revocation is a
-// field of its own, so that adding and revoking never write over each other.
+// redisKeys is a Redis hash of all keys: a key's hash → its Identity as JSON,
+// and with revokedField behind it → when it was revoked, RFC 3339. A revocation
+// is a field of its own, so that adding and revoking never write over each other;
+// one hash is read by one command.
 const (
-	redisKeys    = "nightshift:{gateway}:keys"    // hash of key → Identity as JSON
-	redisRevoked = "nightshift:{gateway}:revoked" // hash of key → when, RFC 3339
+	redisKeys    = "nightshift:gateway:keys"
+	revokedField = ":revoked"
 )
