@@ -23,6 +23,7 @@ func TestDrainHistories(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.check()
+		h.checkFiles()
 	}
 }
 
@@ -162,5 +163,27 @@ func (h *resultHistory) check() {
 			}
 		}
 		h.t.Fatalf("%s: %d results, want %d, after %v", h.name, len(got), len(want), h.log)
+	}
+}
+
+// checkFiles ends the run: then the files have the last result of each row's
+// last text, and no other.
+func (h *resultHistory) checkFiles() {
+	h.t.Helper()
+	if _, err := h.Cancel(h.ctx, h.run); err != nil {
+		h.t.Fatal(err)
+	}
+	r := h.drain(h.run, h.dir)
+	if h.trim(h.run); h.bytes(h.run) != 0 {
+		h.t.Errorf("%s: %d bytes are left", h.name, h.bytes(h.run))
+	}
+	want := map[string]string{}
+	for i, row := range h.rows {
+		if row.output != "" {
+			want[fmt.Sprint("r", i)] = row.last.String() + " " + row.output
+		}
+	}
+	if got := h.inFiles(r.Dir); !maps.Equal(got, want) {
+		h.t.Fatalf("%s: %d results are in the files, want %d, after %v", h.name, len(got), len(want), h.log)
 	}
 }

@@ -222,6 +222,15 @@ func TestFoldedRowChanges(t *testing.T) {
 	})
 }
 
+// reopened retries a row that ended badly and gives its next end.
+func (b *bench) reopened(run string, index int64) ending {
+	b.t.Helper()
+	if _, err := b.Retry(b.ctx, run, RetryFilter{Rows: []string{fmt.Sprint("r", index)}}); err != nil {
+		b.t.Fatal(err)
+	}
+	return ended(Task{Run: run, Index: index, Gen: 1}, Failed, "once more")
+}
+
 // TestFoldComparesBeforeItSets: what changes between reading and folding is not
 // lost.
 func TestFoldComparesBeforeItSets(t *testing.T) {
@@ -250,6 +259,18 @@ func TestFoldComparesBeforeItSets(t *testing.T) {
 			t.Error("folded over a newer result")
 		} else if b.same(run, want); b.fold(run) != 3 {
 			t.Error("not folded")
+		}
+		b.end(b.reopened(run, 2))
+		if c, fields, err = b.unfolded(b.ctx, run, 0); err != nil || len(fields) != 1 {
+			t.Fatalf("%d fields (%v)", len(fields), err)
+		}
+		if args, err = c.take(fields); err != nil {
+			t.Fatal(err)
+		}
+		args = append([]any{c.stamp, c.encode()}, args...)
+		head := *c
+		if _, err := b.mark(b.ctx, run, 0, &head, false); err != nil {
+			t.Fatal(err)
 		}
 		if !stale() {
 			t.Error("folded over a newer chunk")
