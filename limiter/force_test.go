@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -82,7 +83,7 @@ func TestForceOfAJobThatWaits(t *testing.T) {
 		if p.Over != "paused" {
 			b.Fatalf("over %q", p.Over)
 		}
-		if _, err := b.Ticket(b.Context(), b.lane, q.Ticket); err != ErrNoTicket {
+		if _, err := b.Ticket(b.Context(), b.lane, q.Ticket); !errors.Is(err, ErrNoTicket) {
 			b.Fatalf("the ticket is still there: %v", err)
 		}
 		again := b.granted(q)

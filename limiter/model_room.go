@@ -39,8 +39,8 @@ func (n *modelLane) lacks(c *modelClass, d int, need int64, alone bool) (short, 
 		short = over
 	}
 	if top, ok := n.top(c, d); ok {
-		above := own + need - top
-		if above > 0 && above > short && !(alone && own == 0 && c.least > 0) {
+		above, passes := own+need-top, alone && own == 0 && c.least > 0
+		if above > 0 && above > short && !passes {
 			return above, own, 0, top
 		}
 	}
