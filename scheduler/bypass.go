@@ -83,13 +83,6 @@ func (w *BypassWatch) Look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 func (w *BypassWatch) estimate(ctx context.Context, r gemini.Rejection, now time.Time) error {
 	lane, err := limiter.ParseLane(r.Lane)
 	if err != nil {

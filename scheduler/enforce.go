@@ -8,54 +8,77 @@ import (
 	"nightshift/limiter"
 )
 
+// renewWith is how much of a lease is left at least when it is not renewed yet.
+const renewWith = PauseLease * 2 / 3
+
 // enforce makes the pauses and throttles of one automatic reason exactly these.
 // What is new is set before what is old is lifted, so that nothing slips through
-// between a pause and the throttle that follows it.
+// between a pause and the throttle that follows it; what holds already is renewed
+// when a third of its lease is over.
 func (c *Control) enforce(ctx context.Context, reason string, pauses []limiter.Pause, throttles []limiter.Throttle) error {
+	oldPauses, err := c.Limiter.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	oldThrottles, err := c.Limiter.Throttles(ctx)
+	if err != nil {
+		return err
+	}
 	for _, p := range pauses {
+		if slices.ContainsFunc(oldPauses, func(o limiter.Pause) bool { return samePause(o, p) && fresh(o.Until, p.Until) }) {
+			continue
+		}
 		if err := c.Limiter.Pause(ctx, p); err != nil {
 			return err
 		}
 	}
 	for _, t := range throttles {
+		if slices.ContainsFunc(oldThrottles, func(o limiter.Throttle) bool { return sameThrottle(o, t) && fresh(o.Until, t.Until) }) {
+			continue
+		}
 		if err := c.Limiter.Throttle(ctx, t); err != nil {
 			return err
 		}
 	}
-	if err := c.liftOthers(ctx, reason, pauses); err != nil {
-		return err
-	}
-	return c.unthrottleOthers(ctx, reason, throttles)
+	return c.liftOthers(ctx, reason, difference{oldPauses, pauses, oldThrottles, throttles})
 }
 
-func (c *Control) liftOthers(ctx context.Context, reason string, keep []limiter.Pause) error {
-	now, err := c.Limiter.Pauses(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range now {
-		kept := slices.ContainsFunc(keep, func(k limiter.Pause) bool { return targetOf(k) == targetOf(p) })
-		if p.Reason != reason || kept {
+// fresh tells whether a lease that ends at old need not yet end at next.
+func fresh(old, next time.Time) bool { return next.Sub(old) < PauseLease-renewWith }
+
+// samePause says that a pause need not be set again, but for its lease. What is
+// said to people follows with the next renewal.
+func samePause(a, b limiter.Pause) bool {
+	return targetOf(a) == targetOf(b) && a.Reason == b.Reason && a.Owner == b.Owner
+}
+
+func sameThrottle(a, b limiter.Throttle) bool {
+	return a.Class == b.Class && a.Reason == b.Reason && a.Owner == b.Owner &&
+		a.FromPPM == b.FromPPM && a.ToPPM == b.ToPPM && a.RampFrom.Equal(b.RampFrom) && a.RampTo.Equal(b.RampTo)
+}
+
+// difference is what holds and what shall hold.
+type difference struct {
+	oldPauses, pauses       []limiter.Pause
+	oldThrottles, throttles []limiter.Throttle
+}
+
+func (c *Control) liftOthers(ctx context.Context, reason string, d difference) error {
+	for _, o := range d.oldPauses {
+		kept := slices.ContainsFunc(d.pauses, func(p limiter.Pause) bool { return targetOf(p) == targetOf(o) })
+		if o.Reason != reason || kept {
 			continue
 		}
-		if err := c.Limiter.Lift(ctx, p, reason); err != nil {
+		if err := c.Limiter.Lift(ctx, o, reason); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (c *Control) unthrottleOthers(ctx context.Context, reason string, keep []limiter.Throttle) error {
-	now, err := c.Limiter.Throttles(ctx)
-	if err != nil {
-		return err
-	}
-	for _, t := range now {
-		kept := slices.ContainsFunc(keep, func(k limiter.Throttle) bool { return k.Class == t.Class })
-		if t.Reason != reason || kept {
+	for _, o := range d.oldThrottles {
+		kept := slices.ContainsFunc(d.throttles, func(t limiter.Throttle) bool { return t.Class == o.Class })
+		if o.Reason != reason || kept {
 			continue
 		}
-		if err := c.Limiter.Unthrottle(ctx, t.Class, reason); err != nil {
+		if err := c.Limiter.Unthrottle(ctx, o.Class, reason); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // embedded is a Redis in virtual time whose keys expire.
@@ -25,7 +26,11 @@ func embedded(ctx context.Context, t *testing.T) (connect func() redis.Universal
 		}
 	}()
 	return func() redis.UniversalClient {
-		c := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() }, DisableIdentity: true, ConnMaxIdleTime: -1})
+		c := redis.NewClient(&redis.Options{
+			Dialer:          func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+			DisableIdentity: true, ConnMaxIdleTime: -1,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
