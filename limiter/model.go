@@ -57,6 +57,7 @@ func (m *Model) Advance(d time.Duration) {
 type modelLane struct {
 	plan    plan
 	closed  bool // its limits were taken away
+	slowed  bool // throttles held when it was last looked at
 	header  header
 	squares []float64 // by dim
 	use     [][]int64 // by dim and class

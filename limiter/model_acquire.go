@@ -63,17 +63,16 @@ func ceilSecond(ms int64) int64 { return int64(math.Ceil(float64(ms)/1000)) * 10
 
 // turnOf tells whether a request that fits may go before those that wait.
 func (m *Model) turnOf(n *modelLane, c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
-	l, turn := c.line, &refusal{dim: -1, reason: ReasonTurn, top: -1}
+	var waits bool
 	switch {
-	case l == nil || (tk != nil && tk.released):
-		return nil
+	case c.line == nil || (tk != nil && tk.released):
 	case tk != nil:
-		if t-n.header.pulled <= awayMS {
-			return turn
-		}
-		return nil
-	case l.waiting > 0 && n.fits(c, a, l.releasedBy, l.booked) != nil && n.fits(c, a, l.releasedBy, m.unpaused(n, c, t)) != nil:
-		return turn
+		waits = t-n.header.pulled <= awayMS
+	default:
+		waits = m.turnsAway(n, c, a, t)
+	}
+	if waits {
+		return &refusal{dim: -1, reason: ReasonTurn, top: -1}
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (n *modelLane) fresh() {
 		n.use, n.peaks = append(n.use, make([]int64, classes)), append(n.peaks, make([]int64, classes))
 	}
 	for i, c := range n.plan.classes {
-		n.classes = append(n.classes, &modelClass{Class: c, index: i, open: make([]int64, dims), pace: make([]int64, dims)})
+		n.classes = append(n.classes, &modelClass{Class: c, index: i, least: million, open: make([]int64, dims), pace: make([]int64, dims)})
 	}
 }
 

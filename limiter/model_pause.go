@@ -94,6 +94,9 @@ func (m *Model) Throttles(context.Context) ([]Throttle, error) {
 // paused gives the pause of a class, of a leaf's run or of its queue that holds
 // longest; of equals the first.
 func (m *Model) paused(n *modelLane, class, leaf string, t int64) (best Pause, held bool) {
+	if len(m.pauses) == 0 {
+		return best, false
+	}
 	ps := m.pausesLocked()
 	for _, field := range n.pausedBy(class, leaf) {
 		for _, p := range ps {
@@ -125,6 +128,16 @@ func (n *modelLane) pausedBy(class, leaf string) []string {
 	return out
 }
 
+// turnsAway tells whether others have booked what the request would take: paused
+// leaves wait for something else, and keep nobody out.
+func (m *Model) turnsAway(n *modelLane, c *modelClass, a Amounts, t int64) bool {
+	l := c.line
+	if l.waiting == 0 || n.fits(c, a, l.releasedBy, l.booked) == nil {
+		return false
+	}
+	return len(m.pauses) == 0 || n.fits(c, a, l.releasedBy, m.unpaused(n, c, t)) != nil
+}
+
 // unpaused is what the class's leaves have booked, less the paused ones.
 func (m *Model) unpaused(n *modelLane, c *modelClass, t int64) Amounts {
 	x := c.line.booked
@@ -138,7 +151,11 @@ func (m *Model) unpaused(n *modelLane, c *modelClass, t int64) Amounts {
 
 // bind works out what throttles leave to the classes at t.
 func (m *Model) bind(n *modelLane, t int64) {
+	if len(m.throttles) == 0 && !n.slowed {
+		return
+	}
 	all := m.throttlesLocked()
+	n.slowed = len(all) > 0
 	for _, c := range n.classes {
 		c.slow, c.least, c.tells = nil, million, ""
 		for _, x := range all {
