@@ -60,7 +60,7 @@ func (b *backlog) enqueue(t *testing.T, name string, priority jobs.Priority, row
 func (b *backlog) take(t *testing.T) jobs.Task {
 	t.Helper()
 	prefix := "asynq:{" + testQueue + "}:"
-	id, err := b.rdb.RPopLPush(t.Context(), prefix+"pending", prefix+"active").Result()
+	id, err := b.rdb.LMove(t.Context(), prefix+"pending", prefix+"active", "RIGHT", "LEFT").Result()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"nightshift/jobs"
 )
 
 // findChromium gives the browser's program. In CI it must be there.
@@ -62,7 +65,7 @@ func newTab(t *testing.T, d *Dashboard) *tab {
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	ctx, cancelTime := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancelTime := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancelTime)
 	b.ctx = ctx
 	if err := chromedp.Listen(ctx, b.hear); err != nil {
@@ -121,13 +124,14 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *tab) look(path, says string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.site.URL + path))
-	b.until(fmt.Sprintf("document.body && document.body.innerText.includes(%q)", says))
+	// In the banner stand words that asynqmon's part has to show by itself.
+	b.until(fmt.Sprintf("(document.getElementById('root') || document.body).innerText.includes(%q)", says))
 }
 
 // until asks the page again and again, also across a navigation.
 func (b *tab) until(js string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	for {
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+js+")"))
@@ -206,11 +210,11 @@ func busyFleet(t *testing.T, cfg Config) (*backlog, Config) {
 func TestInABrowser(t *testing.T) {
 	t.Parallel()
 	p := &fakePauser{}
-	_, cfg := busyFleet(t, Config{Write: true, Pauser: p})
+	fleet, cfg := busyFleet(t, Config{Write: true, Pauser: p})
 	d := newDashboard(t, cfg)
 	fillGraphs(d)
 	b := newTab(t, d)
-	openPages(b)
+	openPages(b, fleet.run.ID)
 	openElsewhere(b)
 	pressPause(b, p)
 	seeRefresh(b, cfg)
@@ -238,9 +242,10 @@ var shownPages = []shownPage{
 
 // openPages: each page must show what it is for, ask nothing of other sites,
 // and leave the console without an error.
-func openPages(b *tab) {
+func openPages(b *tab, run string) {
 	b.screen(1440, 900, "light")
-	for _, p := range shownPages {
+	task := shownPage{"task", "/queues/queues/" + testQueue + "/tasks/" + jobs.Task{Run: run}.ID(), "ticket-00000"}
+	for _, p := range append(slices.Clone(shownPages), task) {
 		b.look(p.path, p.says)
 		if p.path != "/" {
 			b.until("document.getElementById('nightshift').innerText.includes('Paused: bulk (health by scheduler night-2')")
@@ -251,12 +256,21 @@ func openPages(b *tab) {
 	}
 }
 
-// openElsewhere: the main pages in the dark and on a phone.
+// openElsewhere: in the dark and on a phone, asynqmon's main pages too where
+// somebody wants their pictures.
 func openElsewhere(b *tab) {
-	for _, p := range shownPages[:3] {
+	n := 1
+	if os.Getenv("NIGHTSHIFT_PICTURES") != "" {
+		n = 3
+	}
+	for _, p := range shownPages[:n] {
 		b.screen(1440, 900, "dark")
 		b.look(p.path, p.says)
 		b.picture(p.name + "-dark")
+		b.look("/healthz", "ok")
+		if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[chromedp.Void]("localStorage.clear()")); err != nil {
+			b.t.Fatal(err)
+		}
 		b.screen(390, 844, "light")
 		b.look(p.path, p.says)
 		b.picture(p.name + "-phone")

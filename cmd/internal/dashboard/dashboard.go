@@ -58,6 +58,7 @@ func (d *Dashboard) chain() http.Handler {
 	open := http.NewServeMux() // needs no login: tells nothing
 	open.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	open.Handle("GET /assets/", assetHandler())
+	open.Handle("GET /favicon.ico", http.RedirectHandler("/assets/moon.svg", http.StatusMovedPermanently)) // browsers ask by themselves
 	d.routeLogin(open)
 
 	pages := http.NewServeMux()

@@ -56,6 +56,8 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	want(t, ask(t, d, "GET", "/mon/favicon.ico"), http.StatusOK)
+	want(t, ask(t, d, "GET", "/favicon.ico"), http.StatusMovedPermanently)
+	want(t, ask(t, d, "GET", "/assets/moon.svg"), http.StatusOK, "<svg")
 	want(t, ask(t, d, "GET", "/assets/banner.js"), http.StatusOK, "is no failure")
 	want(t, ask(t, d, "GET", "/assets/../dashboard.go"), http.StatusTemporaryRedirect)
 }
