@@ -2,8 +2,6 @@ package gemini
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -154,8 +152,8 @@ func (m *Meter) Close() error {
 	return nil
 }
 
-// run is the flusher. Its last flush tries once: a Redis that is away must not
-// hold up the end of a process.
+// run is the flusher. At its end it sends what is left until that fails: a Redis
+// that is away must not hold up the end of a process.
 func (m *Meter) run() {
 	defer close(m.done)
 	tick := time.NewTicker(m.opts.Every)
@@ -163,7 +161,8 @@ func (m *Meter) run() {
 	for beat := 0; ; beat++ {
 		select {
 		case <-m.stop:
-			m.flush(false)
+			for m.flush(false); m.failed == nil && m.pending() > 0; m.flush(false) {
+			}
 			return
 		case <-tick.C:
 			m.flush(beat%5 == 0)
@@ -171,21 +170,32 @@ func (m *Meter) run() {
 	}
 }
 
-// flush sends all that was counted before it began, and with alive set a sign of
-// life when that is nothing.
+// flushParcels bounds one flush, so that what an outage has left goes out over
+// half a minute instead of holding Redis.
+const flushParcels = 20
+
+// flush sends what was counted, and with alive set a sign of life when that is
+// nothing.
 func (m *Meter) flush(alive bool) {
-	for m.failed = nil; m.failed == nil; {
+	m.failed = nil
+	for range flushParcels {
 		if m.sending == nil {
 			m.sending = m.take(alive)
 		}
 		if m.sending == nil {
 			return
 		}
-		if m.failed = m.send(m.sending); m.failed == nil {
-			m.sending, alive = nil, false
+		if m.failed = m.send(m.sending); m.failed != nil {
+			m.complain()
+			return
 		}
+		m.sending, alive = nil, false
 	}
-	if n, due := m.trouble.note(m.opts.Now()); due && !errors.Is(m.failed, context.Canceled) {
+}
+
+// complain logs what keeps Redis from counting, once a minute.
+func (m *Meter) complain() {
+	if n, due := m.trouble.note(m.opts.Now()); due {
 		m.opts.Logger.Warn("usage cannot be counted in Redis now; it is kept", "flushes", n, "pending", m.pending(), "error", m.failed)
 	}
 }
@@ -193,7 +203,7 @@ func (m *Meter) flush(alive bool) {
 func (m *Meter) pending() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.cells)
+	return len(m.cells) + len(m.rejections)
 }
 
 // names bounds how many names become fields, since callers may choose them.

@@ -164,6 +164,28 @@ func TestMeterFlushes(t *testing.T) {
 	})
 }
 
+// TestMeterSendsABacklogBitByBit: what an outage has left must not hold Redis
+// for long at once, but Close leaves nothing behind.
+func TestMeterSendsABacklogBitByBit(t *testing.T) {
+	rdb, scope, clock := dialReal(t), meterScope(), &handClock{at: meterNoon}
+	scripts := 0
+	rdb.AddHook(faulty{before: func() error { scripts++; return nil }})
+	m := meterAt(t, rdb, scope, clock, clock)
+	for range 1200 {
+		m.Put(goodCall(scope, "bulk", "a"))
+		clock.turn(time.Second)
+	}
+	if m.flush(false); scripts > flushParcels+1 || m.pending() != 1200-flushParcels*parcelRows {
+		t.Errorf("%d scripts, %d pending", scripts, m.pending())
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := sum(readStep(t, rdb, scope, StepMinute, meterNoon, clock.now())); got.Good != 1200 {
+		t.Errorf("%d of 1200", got.Good)
+	}
+}
+
 // TestMeterCloseWithoutRedis says what is lost, once, and does not hang.
 func TestMeterCloseWithoutRedis(t *testing.T) {
 	rdb, scope, clock := dialEmbedded(t), meterScope(), &handClock{at: meterNoon}

@@ -15,8 +15,8 @@ var meterLua string
 
 var meterScript = redis.NewScript(meterLua)
 
-// parcelRows bounds one script: some 2 ms of Redis's time.
-const parcelRows = 50
+// parcelRows bounds one script to some 2 ms of Redis's time.
+const parcelRows = 25
 
 // parcel is what one script takes. It goes again, unchanged and under the same
 // number, until Redis has acknowledged it: so nothing is counted twice when only

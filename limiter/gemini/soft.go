@@ -79,7 +79,7 @@ func (s *softGates) resting(lane limiter.Lane, now time.Time) time.Duration {
 func (c *call) passSoftly(refusal error) error {
 	var denied *limiter.Denied
 	gate := c.t.soft.gate(c.caller.Class)
-	if gate == nil || !errors.As(refusal, &denied) || denied.Reason != limiter.ReasonUnavailable {
+	if gate == nil || c.ctx.Err() != nil || !errors.As(refusal, &denied) || denied.Reason != limiter.ReasonUnavailable {
 		return refusal
 	}
 	now := time.Now()

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -244,6 +245,25 @@ func TestSoftHeedsTheProvider(t *testing.T) {
 		pass(22 * time.Second)
 		if _, err := askAs(t, tr, "interactive"); err != nil || hits != 2 {
 			t.Errorf("%v after %d calls", err, hits)
+		}
+		synctest.Wait()
+	})
+}
+
+// TestSoftNeedsACaller: one that has hung up uses nothing of the allowance.
+func TestSoftNeedsACaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, hits := newAwayGate(), 0
+		tr := softTransport(t, counter(&hits, replies(200, "application/json", good)), gate, &kept{})
+		ctx, cancel := context.WithCancel(WithCaller(t.Context(), Caller{Class: "interactive", Feature: "chat"}))
+		cancel()
+		for range 10 {
+			if _, err := tr.RoundTrip(post(ctx, generate, question)); err == nil || hits > 0 {
+				t.Fatalf("%v, %d calls", err, hits)
+			}
+		}
+		if obs, err := askAs(t, tr, "interactive"); err != nil || !obs.Soft {
+			t.Errorf("%v, %+v", err, obs)
 		}
 		synctest.Wait()
 	})
