@@ -43,8 +43,14 @@ type chunk struct {
 	lines [][]byte // by place, nil where the frame has none; nil before open
 }
 
-// folder compresses for good: it works once a chunk, in the background.
-var folder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+// newFolder compresses for good: it works once a chunk, in the background.
+func newFolder() *zstd.Encoder {
+	zw, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	if err != nil {
+		panic(err) // only options can be wrong
+	}
+	return zw
+}
 
 // readChunk reads what Redis has of a chunk, the head at least; "" is none.
 func readChunk(v string) (*chunk, error) {
@@ -137,7 +143,7 @@ func (c *chunk) head() []byte {
 }
 
 // encode is the whole, under a new stamp. It must be open.
-func (c *chunk) encode() []byte {
+func (c *chunk) encode(zw *zstd.Encoder) []byte {
 	var body []byte
 	for i, f := range c.flags {
 		if f&inFrame != 0 {
@@ -148,5 +154,5 @@ func (c *chunk) encode() []byte {
 	if body == nil {
 		return c.head()
 	}
-	return folder.EncodeAll(body, c.head())
+	return zw.EncodeAll(body, c.head())
 }

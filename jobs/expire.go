@@ -2,12 +2,176 @@ package jobs
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Expire ends the open rows of a run that have waited longer than its MaxWait
-// without anybody looking at them, and gives their tasks.
-func (s *Store) Expire(_ context.Context, _ string, _ time.Time) ([]Task, error) {
-	return nil, errors.ErrUnsupported
+// CauseMaxWait is RowError.Cause of a row that waited longer than Spec.MaxWait.
+const CauseMaxWait = "max_wait"
+
+// MaxWaitError is the error of a row that waited too long. Last is what it was
+// put back for last, as asynq has it; "" when nobody has looked at it.
+func MaxWaitError(waited, most time.Duration, last string) *RowError {
+	what, _, _ := strings.Cut(last, " until ")
+	if what == "" {
+		what = "no worker had come to it"
+	} else {
+		what = "last: " + what
+	}
+	return &RowError{Cause: CauseMaxWait, Message: fmt.Sprintf("waited %s since it was enqueued, the most is %s; %s",
+		waited.Round(time.Second), most, what)}
+}
+
+// expireGrace is what Sweep leaves the workers to see by themselves that a row
+// has waited too long: they give its place in the line back as well.
+const expireGrace = 30 * time.Second
+
+// Expire ends the open rows of a run that by now have waited longer than its
+// MaxWait, deletes their tasks and gives them. Rows that a worker has are left
+// to it.
+func (s *Store) Expire(ctx context.Context, run string, now time.Time) ([]Task, error) {
+	m, err := s.meta(ctx, run)
+	if err != nil || m.Spec.MaxWait <= 0 {
+		return nil, err
+	}
+	late, err := s.late(ctx, m, now)
+	if err != nil {
+		return nil, fmt.Errorf("expire: %w", err)
+	}
+	var gone []Task
+	err = inBatches(late, 256, func(batch []lateRow) error {
+		tasks, err := s.expire(ctx, m, batch, now)
+		gone = append(gone, tasks...)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("expire: %w", err)
+	}
+	return gone, err
+}
+
+// lateRow is an open row that has waited too long.
+type lateRow struct {
+	rowState
+	waited time.Duration
+}
+
+// late finds them, chunk by chunk of the ledger.
+func (s *Store) late(ctx context.Context, m meta, now time.Time) ([]lateRow, error) {
+	var late []lateRow
+	var times []byte
+	chunk := int64(-1)
+	var failed error
+	err := s.eachState(ctx, m, func(r rowState) {
+		if r.State.Terminal() || r.State == Running || failed != nil {
+			return
+		}
+		if n := r.Index / rowsPerChunk; n != chunk {
+			chunk = n
+			times, failed = s.rdb.Get(ctx, atKey(m.ID, n)).Bytes()
+			if errors.Is(failed, redis.Nil) {
+				failed = nil
+			}
+		}
+		at := r.Index % rowsPerChunk * bytesPerTime
+		if at+bytesPerTime > int64(len(times)) {
+			return
+		}
+		since := int64(binary.BigEndian.Uint32(times[at:]))
+		if waited := now.Sub(time.Unix(since, 0)); since > 0 && waited >= m.Spec.MaxWait {
+			late = append(late, lateRow{r, waited})
+		}
+	})
+	return late, errors.Join(err, failed)
+}
+
+func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Time) ([]Task, error) {
+	tasks, indexes := make([]Task, len(batch)), make([]int64, len(batch))
+	for i, r := range batch {
+		tasks[i], indexes[i] = r.Task, r.Index
+	}
+	queue := queueOf(m.Spec)
+	last, err := s.LastErrors(ctx, queue, tasks)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.fetch(ctx, m.ID, indexes)
+	if err != nil {
+		return nil, err
+	}
+	es := make([]ending, len(batch))
+	for i, r := range batch {
+		res := Result{Row: rows[i].row, Run: m.ID, Index: r.Index, Status: Expired.String(), Fields: json.RawMessage(rows[i].fields),
+			WaitedMS: r.waited.Milliseconds(), Error: MaxWaitError(r.waited, m.Spec.MaxWait, last[i]), Finished: now.UTC()}
+		line, err := res.Line()
+		if err != nil {
+			return nil, err
+		}
+		es[i] = ending{Task: r.Task, state: Expired, value: pack(Expired, line)}
+	}
+	ended, err := s.finishAll(ctx, m.ID, es)
+	if err != nil {
+		return nil, err
+	}
+	gone := tasks[:0]
+	for i, ok := range ended {
+		if ok {
+			gone = append(gone, tasks[i])
+		}
+	}
+	s.deleteTasks(queue, slices.Clone(gone))
+	return gone, nil
+}
+
+// errorMsgField is asynq v0.26's TaskMessage.error_msg (internal/proto/asynq.proto).
+const errorMsgField = 7
+
+// LastErrors gives why tasks of a queue were put back last, as asynq shows it;
+// "" for one that never was, or is gone.
+func (s *Store) LastErrors(ctx context.Context, queue string, tasks []Task) ([]string, error) {
+	prefix := "asynq:{" + queue + "}:"
+	args := make([]any, 0, 1+len(tasks))
+	args = append(args, prefix+"t:")
+	for _, t := range tasks {
+		args = append(args, t.ID())
+	}
+	out, err := s.call(ctx, messagesScript, []string{prefix + "retry"}, args, len(tasks))
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(tasks))
+	for i, v := range out {
+		texts[i] = errorMsg([]byte(str(v)))
+	}
+	return texts, nil
+}
+
+// errorMsg reads the field of a message that was encoded as protobuf; of one
+// that is there twice the last counts.
+func errorMsg(b []byte) (text string) {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return text
+		}
+		b = b[n:]
+		if num == errorMsgField && typ == protowire.BytesType {
+			if v, k := protowire.ConsumeBytes(b); k >= 0 {
+				text = string(v)
+			}
+		}
+		if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+			return text
+		}
+		b = b[n:]
+	}
+	return text
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -28,6 +29,8 @@ func (s *Store) Fold(ctx context.Context, run string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	zw := newFolder()
+	defer zw.Close()
 	var folded int64
 	for n, ok := range ended {
 		if ctx.Err() != nil {
@@ -36,7 +39,7 @@ func (s *Store) Fold(ctx context.Context, run string) (int64, error) {
 		if !ok || !loose[n*rowsPerFold/rowsPerBucket] {
 			continue
 		}
-		k, err := s.foldChunk(ctx, m, int64(n))
+		k, err := s.foldChunk(ctx, m, int64(n), zw)
 		if err != nil {
 			return folded, fmt.Errorf("fold: %w", err)
 		}
@@ -80,7 +83,7 @@ func (s *Store) looseBuckets(ctx context.Context, m meta) ([]bool, error) {
 // it is left for the next time.
 const foldTries = 3
 
-func (s *Store) foldChunk(ctx context.Context, m meta, n int64) (int, error) {
+func (s *Store) foldChunk(ctx context.Context, m meta, n int64, zw *zstd.Encoder) (int, error) {
 	for range foldTries {
 		c, fields, err := s.unfolded(ctx, m.ID, n)
 		if err != nil || len(fields) == 0 {
@@ -90,7 +93,7 @@ func (s *Store) foldChunk(ctx context.Context, m meta, n int64) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("rows %d and on: %w", n*rowsPerFold, err)
 		}
-		args = append([]any{c.stamp, c.encode()}, args...)
+		args = append([]any{c.stamp, c.encode(zw)}, args...)
 		ok, err := foldScript.Run(ctx, s.rdb, []string{runKey(m.ID), foldKey(m.ID, n), resKey(m.ID, n*rowsPerFold)}, args...).Bool()
 		if err != nil || ok {
 			return len(fields), err

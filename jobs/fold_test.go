@@ -248,7 +248,7 @@ func TestFoldComparesBeforeItSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args = append([]any{c.stamp, c.encode()}, args...)
+		args = append([]any{c.stamp, c.encode(newFolder())}, args...)
 		keys := []string{runKey(run), foldKey(run, 0), resKey(run, 0)}
 		stale := func() bool { return foldScript.Run(b.ctx, b.rdb, keys, args...).Val() == int64(0) }
 		if _, err := b.Retry(b.ctx, run, RetryFilter{Rows: []string{"r1"}}); err != nil {
@@ -267,7 +267,7 @@ func TestFoldComparesBeforeItSets(t *testing.T) {
 		if args, err = c.take(fields); err != nil {
 			t.Fatal(err)
 		}
-		args = append([]any{c.stamp, c.encode()}, args...)
+		args = append([]any{c.stamp, c.encode(newFolder())}, args...)
 		head := *c
 		if _, err := b.mark(b.ctx, run, 0, &head, false); err != nil {
 			t.Fatal(err)

@@ -29,6 +29,7 @@ const (
 	rowsPerChunk  = 65536
 	rowsPerShard  = 32 // of the id hashes, which Redis keeps compact and searches through
 	bytesPerRow   = 3
+	bytesPerTime  = 4
 	rowsPerBucket = 1024
 )
 
@@ -38,6 +39,11 @@ func countKey(run string) string  { return runPrefix(run) + "count" }
 func endKey(run string) string    { return runPrefix(run) + "end" }
 func rowKey(run string, chunk int64) string {
 	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)
+}
+
+// atKey is when rows were enqueued.
+func atKey(run string, chunk int64) string {
+	return runPrefix(run) + "at:" + strconv.FormatInt(chunk, 10)
 }
 
 // foldKey is a chunk of results; resKey the hash of a row's result.

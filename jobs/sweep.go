@@ -13,6 +13,7 @@ type SweepReport struct {
 	Leaseless  int64 // active without a lease: asynq takes them up again unless their worker lives
 	Requeued   int64 // in none of asynq's lists
 	Demoted    int64 // Running in the ledger while their task waits: their worker died
+	Expired    int64 // had waited longer than MaxWait, and no worker looked at them
 }
 
 // What mend.lua says of a task.
@@ -29,11 +30,16 @@ const (
 // Sweep compares a run's open rows with asynq's tasks and mends what differs.
 // No row is judged by its absence from a listing: each one's task is asked for
 // by its id. A row keeps its generation, so that an answer that its old handler
-// still brings counts, and is the only one that does.
+// still brings counts, and is the only one that does. Rows that have waited too
+// long end first.
 func (s *Store) Sweep(ctx context.Context, run string) (SweepReport, error) {
 	var r SweepReport
 	m, err := s.meta(ctx, run)
 	if err != nil {
+		return r, err
+	}
+	gone, err := s.Expire(ctx, run, s.now().Add(-expireGrace))
+	if r.Expired = int64(len(gone)); err != nil {
 		return r, err
 	}
 	var open []rowState
