@@ -4,14 +4,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"nightshift/limiter"
 )
 
-// Pause closes a target. The error is a *NoTargetError, *NotPausableError or
-// *PastError where the request itself is wrong; then nothing has changed.
+// Pause closes a target. Pauses for health and by work windows are the leader's
+// own: they cannot be asked for. The error is a *NoTargetError, *NotPausableError or
+// *PastError, or a *ConfigError for the reason, where the request itself is wrong; then nothing has changed.
 func (c *Control) Pause(ctx context.Context, q PauseRequest) (Effect, error) {
+	q.Reason = cmp.Or(q.Reason, ReasonOperator)
+	if !slices.Contains([]string{ReasonOperator, ReasonBudget, ReasonDaily, ReasonCredentials}, q.Reason) {
+		return Effect{}, &ConfigError{"reason", fmt.Sprintf("%q is not one to pause for; want operator, budget, daily or credentials (what people should read is the detail)", q.Reason)}
+	}
 	if err := c.check(ctx, q.Target); err != nil {
 		return Effect{}, err
 	}
@@ -23,7 +29,7 @@ func (c *Control) Pause(ctx context.Context, q PauseRequest) (Effect, error) {
 		return Effect{}, &PastError{Target: q.Target.String(), Until: q.Until, Now: now}
 	}
 	p := q.Target.pause()
-	p.Reason, p.Owner, p.Until, p.Detail = cmp.Or(q.Reason, ReasonOperator), q.Owner, q.Until, q.Detail
+	p.Reason, p.Owner, p.Until, p.Detail = q.Reason, q.Owner, q.Until, q.Detail
 	// the limiter first: from here on nothing starts
 	if err := c.Limiter.Pause(ctx, p); err != nil {
 		return Effect{}, err

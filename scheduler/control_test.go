@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"slices"
@@ -185,6 +186,8 @@ func TestPauseProblems(t *testing.T) {
 		{PauseRequest{Target: Target{Lane: testLane, Priority: jobs.High}}, &NoTargetError{}}, // it never had jobs
 		{PauseRequest{}, &NoTargetError{}},
 		{PauseRequest{Target: Target{Class: "interactive"}}, &NotPausableError{}},
+		{PauseRequest{Target: Target{Class: "bulk"}, Reason: ReasonHealth}, &ConfigError{}},
+		{PauseRequest{Target: Target{Class: "bulk"}, Reason: "lunch"}, &ConfigError{}},
 		{PauseRequest{Target: Target{Class: "bulk"}, Until: time.Now().Add(-time.Minute)}, &PastError{}},
 	} {
 		_, err := r.c.Pause(t.Context(), c.q)
@@ -192,7 +195,7 @@ func TestPauseProblems(t *testing.T) {
 			t.Errorf("%+v: %T %v, want %T", c.q, err, err, c.want)
 			continue
 		}
-		if name := c.q.Target.String(); !strings.Contains(err.Error(), name) {
+		if name := cmp.Or(c.q.Reason, c.q.Target.String()); !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %q", err, name)
 		}
 	}

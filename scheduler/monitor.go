@@ -21,6 +21,10 @@ var healthScript = redis.NewScript(healthLua)
 // errFenced says that another process leads by now.
 var errFenced = errors.New("another scheduler leads by now")
 
+// fencedFor is how long a later leader's last look keeps an older one out: longer
+// than a term of the older one can last unnoticed.
+const fencedFor = 20 * time.Second
+
 // Monitor watches the health of those who wait for answers and takes room from
 // what can be paused when it is bad.
 type Monitor struct {
@@ -39,8 +43,8 @@ func (m *Monitor) Check() error {
 	return m.Rules.Check("health")
 }
 
-// Run looks again and again until the context ends or another process leads.
-// fence is the leader's: what an older one writes is refused.
+// Run looks again and again until the context ends. fence is the leader's: while
+// a later one looks, what this one would write is refused.
 func (m *Monitor) Run(ctx context.Context, fence int64) {
 	repeat(ctx, m.Rules.orDefault().Every, m.Control.log(), "looking at health", func(ctx context.Context) error {
 		return m.Look(ctx, fence)
@@ -144,7 +148,7 @@ func (c *Control) writeHealth(ctx context.Context, fence int64, s State, v View)
 	if err != nil {
 		return err
 	}
-	n, err := healthScript.Run(ctx, c.Redis, []string{scopeKey(c.Scope, "health")}, fence, state, view).Int()
+	n, err := healthScript.Run(ctx, c.Redis, []string{scopeKey(c.Scope, "health")}, fence, state, view, fencedFor.Milliseconds()).Int()
 	if err != nil {
 		return fmt.Errorf("state of the monitor: %w", err)
 	}

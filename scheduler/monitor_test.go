@@ -280,7 +280,8 @@ func TestHoldFreezes(t *testing.T) {
 	})
 }
 
-// TestFencedMonitor: what an older leader writes is refused, and it stops.
+// TestFencedMonitor: what an older leader decides is refused while a later one
+// looks, and has no effect. One that only a failover made older goes on.
 func TestFencedMonitor(t *testing.T) {
 	r := newRig(t, realRedis(t))
 	source := &ill{}
@@ -294,7 +295,12 @@ func TestFencedMonitor(t *testing.T) {
 		}
 	}
 	r.wantStarts("bulk", true)
-	m.Run(t.Context(), 7) // returns
+	silent := time.Now().Add(-fencedFor - time.Second).UnixMilli()
+	r.must(r.rdb.HSet(t.Context(), scopeKey(testScope, "health"), "at", silent).Err())
+	for range 4 {
+		r.must(m.Look(t.Context(), 7))
+	}
+	r.wantStarts("bulk", false)
 }
 
 // TestSourceFails: while nothing is known nothing changes, and the failure is

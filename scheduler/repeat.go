@@ -2,21 +2,17 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 )
 
-// repeat does something at once and then at an even pace until the context ends
-// or another process leads. A failure that repeats is told once.
+// repeat does something at once and then at an even pace until the context ends.
+// A failure that repeats is told once.
 func repeat(ctx context.Context, every time.Duration, log *slog.Logger, what string, do func(context.Context) error) {
 	said := ""
 	for next := time.Now(); ctx.Err() == nil; {
 		err := do(ctx)
 		switch {
-		case errors.Is(err, errFenced):
-			log.Warn("not leading any more", "doing", what)
-			return
 		case ctx.Err() != nil:
 			return
 		case err == nil && said != "":

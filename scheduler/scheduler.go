@@ -86,6 +86,7 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 		_, err := s.Control.Reconcile(ctx)
 		return err
 	})
+	every(time.Minute, "telling of old pauses", s.Control.TellOld)
 	if s.Bypass != nil {
 		every(reconcileEvery, "estimating what bypasses the gate", s.Bypass.Look)
 	}
