@@ -77,8 +77,10 @@ func TestRejectionsAreBounded(t *testing.T) {
 	if err != nil || len(got) != 100 || got[0].Feature != "f50" || got[99].Feature != "f149" {
 		t.Fatalf("%d waited, first %+v, %v", len(got), got[0], err)
 	}
-	for range 900 {
-		m.Put(rejected(scope, "g", "rpm", 60))
+	for range 6 {
+		for i := range 90 {
+			m.Put(rejected(scope, fmt.Sprint("f", i), "rpm", 60))
+		}
 		clock.turn(time.Second)
 		m.flush(false)
 	}
