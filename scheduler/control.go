@@ -84,7 +84,7 @@ func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect
 	if err == nil && lifted == 0 {
 		err = stillHeld(t, e.Still)
 	}
-	if lifted > 0 {
+	if lifted > 0 || !until.IsZero() {
 		c.note(ctx, limiter.EventResume, t, q.By, resumeText(t, until))
 	}
 	return e, err

@@ -12,6 +12,10 @@ import (
 
 var begin = time.Date(2026, 11, 30, 7, 42, 0, 0, time.UTC)
 
+// paced are rules with round numbers: a ramp is 60 looks, a pause that does not
+// help 300.
+var paced = Rules{Every: 2 * time.Second, Good: 15}
+
 // script is a run of looks at an even pace.
 type script struct {
 	t      *testing.T
@@ -81,7 +85,7 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &script{t: t, now: begin}
+			p := &script{t: t, rules: paced, now: begin}
 			for i, s := range steps {
 				p.events = nil
 				p.looks(s.looks)
@@ -93,19 +97,24 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDecideInTime: with the default rules the pause comes at most eight seconds
-// after a threshold is crossed, which leaves two of the ten for counting.
+// TestDecideInTime: with the default rules the pause comes at most six seconds
+// after a threshold is crossed, which leaves four of the ten for counting.
 func TestDecideInTime(t *testing.T) {
-	r := Rules{}.orDefault()
-	if worst := r.Every + time.Duration(2*r.Bad-1)*r.Every; worst > 8*time.Second {
-		t.Errorf("the pause comes up to %v after the crossing", worst)
+	p := &script{t: t, now: begin}
+	p.looks("1g")
+	crossed := p.now // just after a good look: the worst moment
+	for p.s.Phase != Paused {
+		p.looks("1b")
+	}
+	if took := p.now.Sub(crossed); took > 6*time.Second {
+		t.Errorf("the pause comes up to %v after the crossing", took)
 	}
 }
 
 // TestDecideHeld: a hold leaves what is in force as it is; an override opens all,
 // and afterwards looks count from nothing.
 func TestDecideHeld(t *testing.T) {
-	p := &script{t: t, now: begin}
+	p := &script{t: t, rules: paced, now: begin}
 	p.looks("4b")
 	p.hold = Hold{Until: p.now.Add(10 * time.Second), By: "alice"}
 	if p.looks("5g"); p.s.Phase != Paused {
@@ -124,7 +133,7 @@ func TestDecideHeld(t *testing.T) {
 // TestDecideAfterGap: what no leader renewed has lapsed, and is not taken for a
 // pause that did not help.
 func TestDecideAfterGap(t *testing.T) {
-	p := &script{t: t, now: begin}
+	p := &script{t: t, rules: paced, now: begin}
 	p.looks("4b")
 	p.now = p.now.Add(20 * time.Second)
 	if p.looks("1b"); p.s.Phase != Paused {

@@ -47,15 +47,15 @@ func (t Thresholds) Check(at string) error {
 // Rules say how fast the monitor acts on what it sees. Absent values have
 // defaults.
 type Rules struct {
-	// Every is the time between two looks; default 2 s. With Bad = 2, what can be
-	// paused is closed 6 to 8 s after a threshold is crossed: the bar is 10 s,
-	// and samples are a second old.
+	// Every is the time between two looks; default 1.5 s. With Bad = 2, what can
+	// be paused is closed 4.5 to 6 s after a threshold is crossed, and what is
+	// counted comes up to a second late: nothing may start after 10 s.
 	Every time.Duration
 	// Over is the stretch of time that a look judges; default 60 s.
 	Over time.Duration
 	// Bad looks in a row lead to the next step: yield, then pause. Default 2.
 	Bad int
-	// Good looks in a row lead to the ramp. Default 15: half a minute.
+	// Good looks in a row lead to the ramp. Default 20: half a minute.
 	Good int
 	// GiveUp is how long a pause may not help before it ends: default 10 min.
 	GiveUp time.Duration
@@ -68,10 +68,10 @@ type Rules struct {
 }
 
 func (r Rules) orDefault() Rules {
-	r.Every = cmp.Or(r.Every, 2*time.Second)
+	r.Every = cmp.Or(r.Every, 1500*time.Millisecond)
 	r.Over = cmp.Or(r.Over, time.Minute)
 	r.Bad = cmp.Or(r.Bad, 2)
-	r.Good = cmp.Or(r.Good, 15)
+	r.Good = cmp.Or(r.Good, 20)
 	r.GiveUp = cmp.Or(r.GiveUp, 10*time.Minute)
 	r.Ramp = cmp.Or(r.Ramp, 2*time.Minute)
 	r.RampPPM = cmp.Or(r.RampPPM, 100_000)

@@ -80,7 +80,7 @@ func TestClosedWithinTenSeconds(t *testing.T) {
 		pass(30 * time.Second)
 		w.wantStarts("bulk", true)
 		w.source.set(slow)
-		took := w.within(9*time.Second, false, "closing bulk") // one second of the ten is for counting
+		took := w.within(7*time.Second, false, "closing bulk") // the rest of the ten is for counting
 		w.Logf("closed %v after the crossing", took)
 		pass(time.Second)
 		w.wantStarts("evaluation", false)

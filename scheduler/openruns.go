@@ -43,8 +43,9 @@ func (c *Control) inFlight(ctx context.Context, t Target) (n int64, err error) {
 	return n, err
 }
 
-// heldBy gives the pauses that hold a target as a whole: its own; of a run also
-// those of its class and queue; of a queue all that close it.
+// heldBy gives the pauses that hold a target: its own; of a class also those of
+// queues that stand for a health pause while one of them is overridden; of a run
+// also those of its class and queue; of a queue all that close it.
 func (c *Control) heldBy(ctx context.Context, t Target, r Reconciled) ([]limiter.Pause, error) {
 	if t.Lane != "" {
 		return r.Holding[t.Queue()], nil
@@ -60,7 +61,7 @@ func (c *Control) heldBy(ctx context.Context, t Target, r Reconciled) ([]limiter
 	var out []limiter.Pause
 	for _, p := range r.Pauses {
 		for _, t := range targets {
-			if targetOf(p) == t {
+			if targetOf(p) == t || t.Class != "" && p.Lane != "" && p.Reason == ReasonHealth {
 				out = append(out, p)
 			}
 		}

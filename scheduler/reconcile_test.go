@@ -152,6 +152,34 @@ func TestResumeOverHealth(t *testing.T) {
 	if _, err := r.c.Resume(t.Context(), Target{Class: "bulk"}, ResumeRequest{Override: -time.Minute}); err == nil {
 		t.Error("a negative override was taken")
 	}
+	// an override ahead of time holds the monitor too, and is told of
+	told := len(r.events(limiter.EventResume))
+	e, err = r.c.Resume(t.Context(), Target{Class: "bulk"}, ResumeRequest{By: "bob", Override: time.Hour})
+	if hold, _ := r.c.readHold(t.Context()); err != nil || e.Lifted != 0 || hold.By != "bob" || len(r.events(limiter.EventResume)) != told+1 {
+		t.Errorf("override while nothing is paused: %+v, err %v, hold %+v", e, err, hold)
+	}
+}
+
+// TestOverrideOneQueue: by our command, too, one queue can be opened over a health
+// pause, and the monitor goes on.
+func TestOverrideOneQueue(t *testing.T) {
+	r := newRig(t, realRedis(t))
+	enqueued(t, r.store)
+	r.healthPause()
+	e, err := r.c.Resume(t.Context(), normal, ResumeRequest{By: "alice", Override: 10 * time.Minute})
+	if err != nil || !slices.Equal(e.Opened, []string{testQueue}) || len(e.Still) != 0 {
+		t.Errorf("%+v, err %v: want that queue open", e, err)
+	}
+	r.healthPause()
+	if _, ok := r.starts("bulk", limiter.Path{Priority: limiter.Normal}); !ok || r.pauseValue(testQueue) != "" {
+		t.Error("the queue was closed again")
+	}
+	if _, ok := r.starts("bulk", limiter.Path{Priority: limiter.Low}); ok {
+		t.Error("another queue is open")
+	}
+	if hold, err := r.c.readHold(t.Context()); err != nil || hold.holds(time.Now()) {
+		t.Errorf("the monitor is held: %+v, err %v", hold, err)
+	}
 }
 
 // TestResumeBothReasons: the operator's reason goes, the monitor's stays and is told.
@@ -193,6 +221,10 @@ func TestResumedInAsynqmon(t *testing.T) {
 		if _, ok := r.starts("bulk", limiter.Path{Priority: limiter.High}); ok {
 			t.Error("what is in another queue starts")
 		}
+	}
+	var held *HeldError
+	if _, err := r.c.Resume(t.Context(), Target{Class: "bulk"}, ResumeRequest{By: "alice"}); !errors.As(err, &held) || held.Reason != ReasonHealth {
+		t.Errorf("resuming the class whose other queues are closed: %v", err)
 	}
 	s, err := r.c.Status(t.Context())
 	r.must(err)

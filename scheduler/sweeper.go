@@ -74,6 +74,9 @@ func (s *Sweeper) sweepAndLog(ctx context.Context) time.Duration {
 		log.Warn("sweep mended tasks", "leases_given", r.Leases, "ghosts", r.Ghosts, "recreated", r.Recreated,
 			"unarchived", r.Unarchived, "leaseless", r.Leaseless, "requeued", r.Requeued, "demoted", r.Demoted)
 	}
+	if r.Expired > 0 {
+		log.Info("rows waited longer than they may", "expired", r.Expired)
+	}
 	return max(cmp.Or(s.Every, 30*time.Second), idleShare*took)
 }
 
@@ -146,4 +149,5 @@ func (r *Report) add(g jobs.SweepReport) {
 	r.Leaseless += g.Leaseless
 	r.Requeued += g.Requeued
 	r.Demoted += g.Demoted
+	r.Expired += g.Expired
 }

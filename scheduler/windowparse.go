@@ -25,8 +25,12 @@ func (e *WindowError) Error() string {
 // with the share that the class may use of every limit, and the share outside of
 // them, which must be said. Stretches may go over midnight and may not overlap.
 // "in Europe/Berlin" at the end names the zone of these clocks; otherwise zone
-// is. Times of day are to the minute. The error is a *WindowError.
+// is, or UTC when that is nil. Times of day are to the minute. The error is a
+// *WindowError.
 func ParseWindow(field, text string, zone *time.Location) (Window, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
 	p := windowParser{field: field, text: text, w: Window{Text: text, zone: zone, other: -1}}
 	begin := 0
 	for part := range strings.SplitSeq(text, ",") {
