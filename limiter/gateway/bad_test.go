@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -113,17 +115,14 @@ func TestSwitchedProtocols(t *testing.T) {
 	}
 }
 
-// TestLargeBodies: up to the limit they pass; beyond it the caller reads a 413,
-// with its length announced or not.
+// TestLargeBodies: up to the limit they pass; beyond it the caller, who writes
+// all before it reads, still reads a 413, with its length announced or not.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
-	s := start(t, knobs{})
+	s := start(t, knobs{config: func(c *Config) { c.Bounds.Body = 1 << 20 }})
 	key := s.chat()
-	image := func(size int) io.Reader {
-		return strings.NewReader(`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png","data":"` + strings.Repeat("A", size) + `"}}]}]}`)
-	}
 	send := func(size int, chunked bool) answer {
-		body := image(size)
+		var body io.Reader = strings.NewReader(`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png","data":"` + strings.Repeat("A", size) + `"}}]}]}`)
 		if chunked {
 			body = struct{ io.Reader }{body}
 		}
@@ -132,16 +131,30 @@ func TestLargeBodies(t *testing.T) {
 		req.Header.Set("X-Goog-Api-Key", key)
 		return s.do(req)
 	}
-	s.refused(send(25<<20, false), http.StatusRequestEntityTooLarge, "22020096 bytes")
-	s.refused(send(25<<20, true), http.StatusRequestEntityTooLarge, "22020096 bytes")
 	for _, chunked := range []bool{false, true} {
-		if got := send(18<<20, chunked); got.status != http.StatusOK {
-			t.Errorf("18 MB, chunked %v: %d %s", chunked, got.status, got.body)
+		s.refused(send(1_200_000, chunked), http.StatusRequestEntityTooLarge, "1048576 bytes")
+	}
+	for _, chunked := range []bool{false, true} {
+		if got := send(900_000, chunked); got.status != http.StatusOK {
+			t.Errorf("900 kB, chunked %v: %d %s", chunked, got.status, got.body)
 		}
 	}
-	if n := len(s.gate.memory.pages); n != 0 {
-		t.Errorf("%d pages are still taken", n)
-	}
+	s.eventually("the memory is given back", func() bool { return len(s.gate.memory.pages) == 0 })
+}
+
+// TestHugeBodyIsNotAskedFor: a client that waits to be asked for its body gets
+// the 413 at once.
+func TestHugeBodyIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	s.must(err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: g\r\nX-Goog-Api-Key: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", generate, s.chat(), 25<<20)
+	s.must(err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	s.must(err)
+	s.refused(read(t, resp), http.StatusRequestEntityTooLarge, "22020096 bytes")
 }
 
 // TestMemoryForBodiesIsBounded: who finds no room is told to come again, and

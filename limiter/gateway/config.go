@@ -75,15 +75,15 @@ func New(cfg Config) (*Gateway, error) {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, gemini.DefaultBaseURL), "/"))
 	switch {
 	case err != nil || base.Host == "":
-		return nil, errors.New("BaseURL: want http(s)://host[/prefix]")
+		return nil, errors.New("gateway.Config.BaseURL: want http(s)://host[/prefix]")
 	case cfg.Transport == nil:
-		return nil, errors.New("Transport: must be set")
+		return nil, errors.New("gateway.Config.Transport: must be set")
 	case cfg.Keys == nil:
-		return nil, errors.New("Keys: must be set")
+		return nil, errors.New("gateway.Config.Keys: must be set")
 	case len(cfg.Classes) == 0:
-		return nil, errors.New("Classes: must be set")
+		return nil, errors.New("gateway.Config.Classes: must be set")
 	case cfg.Lanes == nil || len(cfg.Lanes.Lanes()) == 0:
-		return nil, errors.New("Lanes: no model is configured")
+		return nil, errors.New("gateway.Config.Lanes: no model is configured")
 	}
 	if err := checkPrefix(cfg.PathPrefix); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func checkPrefix(p string) error {
 	if p == "" || strings.HasPrefix(p, "/") && !strings.HasSuffix(p, "/") && (&url.URL{Path: p}).EscapedPath() == p {
 		return nil
 	}
-	return fmt.Errorf("PathPrefix: %q: want a plain path such as /gemini, without a slash at its end", p)
+	return fmt.Errorf("gateway.Config.PathPrefix: %q: want a plain path such as /gemini, without a slash at its end", p)
 }
 
 func (g *Gateway) fill() {

@@ -20,7 +20,7 @@ const observePath = "/v1/observe"
 // Bounds of a report.
 const (
 	mostReported = 1000
-	reportBody   = 4 << 20
+	reportBody   = 1 << 20
 )
 
 // report is one call as its maker tells it. Class and feature are the caller's

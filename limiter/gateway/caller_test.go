@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// seen keeps the records of calls.
+type seen struct {
+	mu   sync.Mutex
+	kept []gemini.Record
+}
+
+func (s *seen) Put(r gemini.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, r)
+}
+
+func (s *seen) last(t *testing.T) gemini.Record {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.kept) == 0 {
+		t.Fatal("no call was recorded")
+	}
+	return s.kept[len(s.kept)-1]
+}
+
+// TestWhoCalls: class, feature and path come from the key; headers lower the
+// class and name the feature.
+func TestWhoCalls(t *testing.T) {
+	t.Parallel()
+	records := &seen{}
+	s := start(t, knobs{transport: func(c *gemini.TransportConfig) { c.Records = records }})
+	secret, id, err := s.keys.Add(t.Context(), Identity{Name: "acme", Project: "proj", Class: "interactive", Feature: "chat",
+		Path: limiter.Path{Organization: "org", Tenant: "acme", Team: "web"}})
+	s.must(err)
+	for _, c := range []struct {
+		header         []string
+		class, feature string
+	}{
+		{nil, "interactive", "chat"},
+		{[]string{"x-nightshift-class", "bulk"}, "bulk", "chat"},
+		{[]string{"x-nightshift-class", "interactive", "x-nightshift-feature", "search.v2"}, "interactive", "search.v2"},
+	} {
+		got := s.send(http.MethodPost, generate, question, append(c.header, "x-goog-api-key", secret, "x-nightshift-trace", "trace-"+c.class)...)
+		r := records.last(t)
+		if got.status != http.StatusOK || r.Class != c.class || r.Feature != c.feature || r.TraceID != "trace-"+c.class ||
+			r.Path != (limiter.Path{Organization: "org", Tenant: "acme", Team: "web", Key: id}) {
+			t.Errorf("%v: %d, recorded as %+v", c.header, got.status, r)
+		}
+	}
+	bare := s.key("bulk", "")
+	got := s.send(http.MethodPost, generate, question, "x-goog-api-key", bare)
+	if e := s.rpcError(got); got.status != http.StatusBadRequest || !strings.Contains(e.Message, "x-nightshift-feature") {
+		t.Errorf("no feature: %d %s", got.status, e.Message)
+	}
+	if got := s.send(http.MethodPost, generate, question, "x-goog-api-key", bare, "x-nightshift-feature", "batch"); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// TestKeysThatDoNotFit: of another project, of a class that is gone, revoked:
+// each says what it is.
+func TestKeysThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{})
+	other, _, err := s.keys.Add(t.Context(), Identity{Name: "o", Project: "second", Class: "interactive", Feature: "x"})
+	s.must(err)
+	s.refused(s.send(http.MethodPost, generate, question, "x-goog-api-key", other), http.StatusForbidden, `belongs to project "second"`)
+	s.refused(s.send(http.MethodPost, generate, question, "x-goog-api-key", s.key("gone", "x")), http.StatusBadRequest, "not configured")
+	revoked, id, err := s.keys.Add(t.Context(), Identity{Name: "r", Project: "proj", Class: "interactive", Feature: "x"})
+	s.must(err)
+	_, err = s.keys.Revoke(t.Context(), id)
+	s.must(err)
+	s.refused(s.send(http.MethodPost, generate, question, "x-goog-api-key", revoked), http.StatusBadRequest, "revoked ("+id+")")
+	s.redis.SetError("LOADING")
+	got := s.send(http.MethodPost, generate, question, "x-goog-api-key", theirKey)
+	if e := s.rpcError(got); got.status != http.StatusServiceUnavailable || e.Status != "UNAVAILABLE" || got.header.Get("Retry-After") != "1" {
+		t.Errorf("without Redis: %d %s", got.status, got.body)
+	}
+}
+
+// TestObserveMode: everyone passes, named by their key's hash, and nobody is
+// refused for want of quota; a key that was revoked still is.
+func TestObserveMode(t *testing.T) {
+	t.Parallel()
+	records := &seen{}
+	s := start(t, knobs{
+		limits:    limiter.Limits{RPM: 1, InputTPM: 1_000_000},
+		transport: func(c *gemini.TransportConfig) { c.Observe, c.Records = true, records },
+		config:    func(c *Config) { c.Observe = true },
+	})
+	for i := range 3 {
+		got := s.send(http.MethodPost, generate, question, "x-goog-api-key", theirKey)
+		if got.status != http.StatusOK || got.header.Get("X-Nightshift-Decision") != "observed" {
+			t.Fatalf("%d %v %s", got.status, got.header, got.body)
+		}
+		if over := got.header.Get("X-Nightshift-Over"); (over != "") != (i > 0) {
+			t.Errorf("call %d: over %q", i, over)
+		}
+	}
+	if r := records.last(t); r.Class != "interactive" || r.Feature != "unknown-"+keyHash(theirKey)[:8] || r.Path.Key != idOf(keyHash(theirKey)) {
+		t.Errorf("%+v", r)
+	}
+	if got := s.send(http.MethodPost, generate, question); got.status != http.StatusForbidden {
+		t.Errorf("without any key: %d", got.status)
+	}
+	_, id, err := s.keys.Add(t.Context(), Identity{Name: "r", Project: "proj", Class: "interactive", Feature: "x"})
+	s.must(err)
+	_, err = s.keys.Revoke(t.Context(), id)
+	s.must(err)
+	secret := s.chat()
+	if got := s.send(http.MethodPost, generate, question, "x-goog-api-key", secret); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	_, err = s.keys.Revoke(t.Context(), "test")
+	s.must(err)
+	if got := s.send(http.MethodPost, generate, question, "x-goog-api-key", secret); got.status != http.StatusBadRequest {
+		t.Errorf("revoked: %d %s", got.status, got.body)
+	}
+}
