@@ -86,6 +86,22 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
+// BenchmarkHeld is BenchmarkDecision while a run is paused and the class throttled.
+func BenchmarkHeld(b *testing.B) {
+	rdb := dialReal(b)
+	r, lane := benchLane(b, rdb, wide)
+	ctx := context.Background()
+	if err := r.Pause(ctx, Pause{Run: "k3f9x2", Reason: "operator"}); err != nil {
+		b.Fatal(err)
+	}
+	if err := r.Throttle(ctx, Throttle{Class: "interactive", Reason: "window", ToPPM: 900_000}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		benchRound(b, rdb, r, lane)
+	}
+}
+
 func benchDecision(b *testing.B, rdb *redis.Client, waiting int) {
 	ctx := context.Background()
 	r, lane := benchLane(b, rdb, wide)

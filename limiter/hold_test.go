@@ -126,6 +126,33 @@ func TestPausedRunKeepsNobodyOut(t *testing.T) {
 	})
 }
 
+// What has ended is forgotten: nothing is left in Redis that a decision looks at.
+func TestEndedHoldsAreForgotten(t *testing.T) {
+	for _, kind := range []string{"embedded", "real"} {
+		b := newBench(t, kind)
+		r := b.gate.(*Redis)
+		b.limits(Limits{RPM: 100})
+		fields := func() []string {
+			all, err := r.rdb.HKeys(b.Context(), r.keys.scope[0]).Result()
+			b.must(err)
+			slices.Sort(all)
+			return all
+		}
+		before := fields()
+		until := b.now.Add(time.Minute)
+		b.must(b.Pause(b.Context(), Pause{Run: "r1", Reason: "operator", Until: until}))
+		b.must(b.Pause(b.Context(), Pause{Lane: b.lane.String(), Priority: Low, Reason: "health", Until: until}))
+		b.must(b.Throttle(b.Context(), Throttle{Class: "bulk", Reason: "window", ToPPM: 1, Until: until}))
+		b.set(until)
+		b.must(b.Pause(b.Context(), Pause{Class: "bulk", Reason: "budget"}))
+		b.must(b.Lift(b.Context(), Pause{Class: "bulk"}, "budget"))
+		b.must(b.Lift(b.Context(), Pause{Class: "bulk"}, "budget")) // what is not there: no error
+		if after := fields(); !slices.Equal(after, before) {
+			t.Fatalf("%s: fields %q; want %q", kind, after, before)
+		}
+	}
+}
+
 func TestHoldsAreChecked(t *testing.T) {
 	onEach(t, func(b *bench) {
 		lane := b.lane.String()

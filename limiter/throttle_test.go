@@ -164,6 +164,9 @@ func TestCap(t *testing.T) {
 			b.Fatalf("%+v", d)
 		}
 		b.granted(b.request("bulk", Amounts{1, 60})) // a tenth of five is less than one: one all the same
+		if d := b.refused(b.request("bulk", Amounts{1, 10}), ReasonShare); d.Limiter != "rpm" || d.Limit != 1 {
+			b.Fatalf("%+v", d)
+		}
 		d := b.refused(b.request("bulk", Amounts{0, 50}), ReasonShare)
 		if d.Limit != 100 || d.Used != 60 || d.Shortage != 10 || d.Detail != "cap of bulk" {
 			b.Fatalf("%+v", d)
