@@ -22,9 +22,14 @@ const (
 	headerTrace   = "X-Nightshift-Trace"   // the caller's own trace id
 )
 
-// observedClass is the class of callers that nobody knows yet: the one that
-// shows most of what they need.
-const observedClass = "interactive"
+// observedClass is the class of callers that nobody knows yet. Most of them wait
+// for their answer, and who does not shows by its traffic.
+func (g *Gateway) observedClass() string {
+	if slices.Contains(g.cfg.Classes, "interactive") {
+		return "interactive"
+	}
+	return g.cfg.Classes[0]
+}
 
 // callerOf finds out who calls with a key, and as what. A report may name a
 // feature for each of its calls, so it need not have one of its own.
@@ -59,7 +64,7 @@ func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError
 	switch {
 	case g.cfg.Observe && err != nil && !errors.Is(err, ErrRevoked) && !errors.Is(err, ErrExpired):
 		hash := keyHash(key)
-		return Identity{ID: idOf(hash), Project: g.project, Class: observedClass, Feature: "unknown-" + hash[:8]}, nil
+		return Identity{ID: idOf(hash), Project: g.project, Class: g.observedClass(), Feature: "unknown-" + hash[:8]}, nil
 	case errors.Is(err, ErrUnknownKey):
 		return who, badKey("API key not valid. Please pass a valid API key.")
 	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExpired):

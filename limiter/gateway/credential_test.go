@@ -117,6 +117,20 @@ func TestKeysAppearNowhere(t *testing.T) {
 	}
 }
 
+// TestKeyInThePath: whoever puts it there has it neither logged nor read back.
+func TestKeyInThePath(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{})
+	for _, key := range []string{s.chat(), theirKey} {
+		for _, path := range []string{"/" + key + "/v1beta/models", "/v1beta/" + key, "/v1beta/v1/" + key} {
+			got := s.send(http.MethodGet, path, "", "x-goog-api-key", s.chat())
+			if s.rpcError(got); got.status != http.StatusNotFound || strings.Contains(got.body+s.log.String(), key) {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+	}
+}
+
 // watched puts a handler around the gateway that logs each request after it was served.
 func (s *setup) watched() {
 	s.Helper()

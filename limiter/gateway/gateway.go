@@ -128,6 +128,6 @@ func (v *visit) end() {
 	if v.trace == "" || !v.refused && v.caller.Class == "" {
 		return
 	}
-	v.g.log.Debug("call", "trace_id", v.trace, "path", gemini.Redact(v.r.URL.Path), "class", v.caller.Class,
+	v.g.log.Debug("call", "trace_id", v.trace, "path", clean(v.r.URL.Path), "class", v.caller.Class,
 		"feature", v.caller.Feature, "key", v.caller.Path.Key, "status", v.status, "decision", string(v.decision()))
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
-
-	"nightshift/limiter/gemini"
 )
 
 // health says that the process is up: what a supervisor restarts it by.
@@ -22,7 +20,7 @@ func (v *visit) ready() *apiError {
 	answer := map[string]any{"ready": true, "lanes": len(v.g.cfg.Lanes.Lanes()), "observe": v.g.cfg.Observe}
 	if err := v.g.ready(v.r.Context()); err != nil {
 		v.status = http.StatusServiceUnavailable
-		answer["ready"], answer["why"] = false, gemini.Redact(err.Error())
+		answer["ready"], answer["why"] = false, clean(err.Error())
 	}
 	writeJSON(v.w, v.status, answer)
 	return nil

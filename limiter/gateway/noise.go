@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"regexp"
 	"sync"
 	"time"
 
@@ -42,6 +43,11 @@ func (n *noise) note(reason string, now time.Time) (count int64, due bool) {
 	return count, true
 }
 
+var ownKeys = regexp.MustCompile(SecretPrefix + `[A-Z2-7]{8,}`)
+
+// clean takes credentials out of a text that may be logged or shown, our own too.
+func clean(s string) string { return gemini.Redact(ownKeys.ReplaceAllString(s, "[redacted]")) }
+
 // say logs trouble, one line for a reason and a minute.
 func (g *Gateway) say(reason, message string, err error, more ...any) {
 	count, due := g.noise.note(reason, g.cfg.Now())
@@ -50,7 +56,7 @@ func (g *Gateway) say(reason, message string, err error, more ...any) {
 	}
 	more = append(more, "reason", reason, "count", count)
 	if err != nil {
-		more = append(more, "error", gemini.Redact(err.Error()))
+		more = append(more, "error", clean(err.Error()))
 	}
 	g.log.Warn(message, more...)
 }

@@ -27,14 +27,14 @@ var versions = []string{"v1beta", "v1", "v1alpha"}
 func checkServed(path string) *apiError {
 	version, rest, _ := strings.Cut(path[1:], "/")
 	if !slices.Contains(versions, version) {
-		return fail(http.StatusNotFound, notFound, "path %.200q is not Gemini's; %s", path, served)
+		return fail(http.StatusNotFound, notFound, "path %.200q is not Gemini's; %s", clean(path), served)
 	}
 	first, _, _ := strings.Cut(rest, "/")
 	if slices.Contains(versions, first) {
-		return fail(http.StatusNotFound, notFound, "path %.200q has the version twice: the SDK adds it, so leave it out of the base URL", path)
+		return fail(http.StatusNotFound, notFound, "path %.200q has the version twice: the SDK adds it, so leave it out of the base URL", clean(path))
 	}
 	if kind, _, _ := strings.Cut(first, ":"); kind != "models" && kind != "tunedModels" {
-		return fail(http.StatusNotFound, notFound, "%.100q is not served; %s", kind, served)
+		return fail(http.StatusNotFound, notFound, "%.100q is not served; %s", clean(kind), served)
 	}
 	return nil
 }
