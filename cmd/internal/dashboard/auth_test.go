@@ -119,7 +119,7 @@ func TestOtherWaysIn(t *testing.T) {
 		t.Error("basic auth is not offered")
 	}
 	want(t, ask(t, d, "POST", "/queues/api/queues/q:pause", basic("ana\nb", testToken)), http.StatusNoContent)
-	if len(p.asked()) != 1 || p.asked()[0] != "pause q by ana b (asynqmon)" {
+	if len(p.asked()) != 1 || p.asked()[0] != "pause q by ana b (dashboard)" {
 		t.Errorf("asked %v", p.calls)
 	}
 	want(t, ask(t, d, "GET", "/healthz"), http.StatusOK, "ok")

@@ -49,8 +49,9 @@ type Config struct {
 	Now    func() time.Time // nil is time.Now
 }
 
-// Pauser pauses and resumes queues with a reason on record. An error with a
-// method Hint() string has the command that would work told as well.
+// Pauser pauses and resumes queues with a reason on record; scheduler.Control is
+// one. An error's method Hint() string, if it has one, is the command that would
+// work.
 type Pauser interface {
 	PauseQueue(ctx context.Context, queue, by string) error
 	ResumeQueue(ctx context.Context, queue, by string) error

@@ -91,16 +91,20 @@ func (d *Dashboard) steer(w http.ResponseWriter, r *http.Request, a action) {
 func withHint(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) && h.Hint() != "" {
-		return err.Error() + ". " + h.Hint()
+		return err.Error() + ". Type: " + h.Hint()
 	}
 	return err.Error()
 }
+
+// byDashboard is who an operator without a name is. ("asynqmon" is taken: the
+// scheduler calls so who wrote asynq's own pause key.)
+const byDashboard = "dashboard"
 
 // who names whoever asks, for the record of a pause: the user of basic auth if
 // there is one.
 func (d *Dashboard) who(r *http.Request) string {
 	if user, _, ok := r.BasicAuth(); ok && user != "" && d.cfg.Token != "" {
-		return cut(oneLine(user), 60) + " (asynqmon)"
+		return cut(oneLine(user), 60) + " (" + byDashboard + ")"
 	}
-	return "asynqmon"
+	return byDashboard
 }

@@ -182,7 +182,7 @@ func (p *fakePauser) fail(err error) {
 
 type hinted struct{ error }
 
-func (hinted) Hint() string { return "Type: nightshift resume bulk --override 30m" }
+func (hinted) Hint() string { return "nightshift resume bulk --override 30m" }
 
 // TestPauseGoesThroughReasons: asynqmon itself would set or delete asynq's key.
 func TestPauseGoesThroughReasons(t *testing.T) {
@@ -193,7 +193,7 @@ func TestPauseGoesThroughReasons(t *testing.T) {
 	d := newDashboard(t, Config{Redis: rdb, Write: true, Pauser: p})
 	want(t, ask(t, d, "POST", "/queues/api/queues/"+testQueue+":pause"), http.StatusNoContent)
 	want(t, ask(t, d, "POST", "/queues/api/queues/"+testQueue+":resume"), http.StatusNoContent)
-	if got := strings.Join(p.asked(), "; "); got != "pause "+testQueue+" by asynqmon; resume "+testQueue+" by asynqmon" {
+	if got := strings.Join(p.asked(), "; "); got != "pause "+testQueue+" by dashboard; resume "+testQueue+" by dashboard" {
 		t.Errorf("asked %s", got)
 	}
 	if n := rdb.Exists(t.Context(), "asynq:{"+testQueue+"}:paused").Val(); n != 0 {

@@ -100,7 +100,7 @@ func memoryTrouble(err error) string {
 	case strings.Contains(s, "arithmetic on"):
 		return troubleGhost
 	case strings.Contains(s, "noperm"), strings.Contains(s, "permission"), strings.Contains(s, "unknown redis command"),
-		strings.Contains(s, "unknown command"), strings.Contains(s, "can't run this command"), strings.Contains(s, "not allowed"):
+		strings.Contains(s, "unknown command"), strings.Contains(s, "can't run this command"), strings.Contains(s, "not allowed from script"):
 		return troubleForbidden
 	}
 	return ""

@@ -60,7 +60,7 @@ type LimitView struct {
 	Limit     int64  // what is enforced
 	Used      int64
 	Protected int64 // held for the classes above; shown between Used and Room
-	Room      int64 // what the lowest class may still take now
+	Room      int64 // what bulk may still take now
 	Micro     bool  // amounts are micro-dollars
 }
 
