@@ -183,6 +183,20 @@ func TestCap(t *testing.T) {
 	})
 }
 
+// A ramp does not ease what the cap forbids as well.
+func TestRampUnderACap(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.pair(Class{CapPPM: 100_000}, Limits{InputTPM: 1000})
+		b.settle(b.granted(b.request("bulk", Amounts{InputTokens: 40})), Amounts{InputTokens: 40})
+		b.throttle(Throttle{Reason: "health", FromPPM: 50_000, ToPPM: million, RampFrom: b.now, RampTo: b.now.Add(100 * time.Second)})
+		for tokens, want := range map[int64]time.Duration{20: 1053 * time.Millisecond, 70: 61 * time.Second} {
+			if d := b.refused(b.request("bulk", Amounts{InputTokens: tokens}), ReasonShare); !d.RetryAt.Equal(noon.Add(want)) {
+				b.Fatalf("%d tokens more: retry at %s; want %s later", tokens, d.RetryAt, want)
+			}
+		}
+	})
+}
+
 func TestOutputFloor(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.must(b.Configure(b.Context(), Config{Scope: b.scope, Classes: []Class{{Name: "agent", OutputFloorPPM: 400_000}, {Name: "bulk"}},
