@@ -25,6 +25,7 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 	l.meter(j, &out, seen)
 	l.health.good()
 	l.way.open()
+	l.holds.forget(j.held())
 	return j.run.readJSON(out)
 }
 
@@ -71,10 +72,10 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 		if denied.Reason != limiter.ReasonSlots { // that says nothing of the lane
 			l.slots.deny(now)
 		}
-		return refused(denied)
+		return l.heldBack(j, denied, now)
 	case seen.Verdict == nil:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "invalid_request", Message: short(gemini.Redact(err.Error()))}}
-	case seen.Sent == 0, seen.Verdict.Scope == gemini.ScopeWorker:
+	case seen.Sent == 0, seen.Verdict.Scope == gemini.ScopeWorker, l.cutOff(j, seen, now):
 		return l.noWay(*seen.Verdict, now)
 	case seen.Status > 0:
 		l.way.open()

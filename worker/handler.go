@@ -17,6 +17,7 @@ type job struct {
 	task      jobs.Task
 	row       string // the id the user knows
 	begun     jobs.Begun
+	looked    time.Time // when it was begun
 	run       *run
 	attempt   int  // from 1
 	slot      bool // a call slot is held
@@ -91,7 +92,7 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 		l.drop(ctx, j)
 		return nil
 	}
-	j.row = j.begun.Row
+	j.row, j.looked = j.begun.Row, l.w.cfg.Now()
 	if j.begun.From == jobs.Waiting && !j.placeOnly {
 		l.slots.letGo(l.w.cfg.Now())
 	}
@@ -136,6 +137,9 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 	if j.attempt > l.attempts(j) {
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "attempts_exhausted",
 			Message: fmt.Sprintf("%d attempts failed or lost their worker", j.attempt-1)}}
+	}
+	if l.tooLong(j) {
+		return l.expired(ctx, j)
 	}
 	var err error
 	if j.prompt, j.system, err = j.run.template.Render(j.begun.Fields); err != nil {

@@ -36,6 +36,7 @@ type lane struct {
 	notice notices
 	health health
 	way    way
+	holds  holds
 }
 
 // watchLanes starts a server for each lane that has queues, as they appear.

@@ -19,6 +19,7 @@ type outcome struct {
 	end   jobs.State     // a terminal state: the row has ended, with answer or error below
 	wait  time.Duration  // > 0: it comes back, nothing is counted
 	why   string         // wait: for what, in waitText's words
+	until time.Time      // wait: what people read of when it ends; zero: when the row comes back
 	alarm string         // wait: what an operator has to mend, said once a minute for all rows
 	key   bool           // wait: for a working API key
 	fail  *jobs.RowError // a real failure; also the error of a bad end

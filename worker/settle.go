@@ -22,6 +22,7 @@ func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 	case out.dropped:
 		return nil
 	case out.wait > 0:
+		out.wait = l.cut(j, out.wait)
 		return l.putBack(ctx, j, out)
 	case out.end == jobs.None && !l.last(j, out):
 		return l.tryAgain(ctx, j, out)
@@ -68,8 +69,12 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
 			"lane", l.name, "reason", out.alarm, "why", out.why, "looks_again_in", out.wait.Round(time.Second).String())
 	}
-	l.w.stats.waits(l.name, out.why, now.Add(out.wait))
-	return waitFor(out.why, out.wait, now)
+	until := now.Add(out.wait)
+	if !out.until.IsZero() {
+		until = out.until
+	}
+	l.w.stats.waits(l.name, out.why, until)
+	return &waitError{text: waitText(out.why, until, now), after: out.wait}
 }
 
 // tryAgain counts a failure.

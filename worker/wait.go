@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"nightshift/limiter"
@@ -73,10 +74,23 @@ func deniedText(d *limiter.Denied) string {
 		why = "waiting (" + string(d.Reason) + ")"
 	case d.Reason == limiter.ReasonQuota && d.Limiter != "":
 		why += " (" + d.Limiter + ")"
-	case d.Detail != "" && (d.Reason == limiter.ReasonPaused || d.Reason == limiter.ReasonCooldown || d.Reason == limiter.ReasonBreaker):
+	case d.Detail != "" && d.Reason == limiter.ReasonPaused:
+		why = pausedText(d.Detail)
+	case d.Detail != "" && (d.Reason == limiter.ReasonCooldown || d.Reason == limiter.ReasonBreaker):
 		why += " (" + d.Detail + ")"
 	}
 	return why
+}
+
+// pausedText says who paused: of "operator by ann: new prompt" it makes "paused
+// by operator (ann: new prompt)".
+func pausedText(detail string) string {
+	at := strings.IndexAny(detail, " :")
+	if at < 0 {
+		return "paused by " + detail
+	}
+	rest := strings.TrimPrefix(strings.TrimLeft(detail[at:], ": "), "by ")
+	return "paused by " + detail[:at] + " (" + rest + ")"
 }
 
 // retryDelay is asynq's question "when again?". asynq keeps whole seconds and

@@ -25,7 +25,20 @@ type way struct {
 	next    time.Time // when the next row tries it
 	pause   time.Duration
 	probing bool // a row tries it now
+
+	lost      int             // connections in a row that ended before an answer
+	lostSince time.Time       // when that began
+	lostRows  map[string]bool // whose they were; no more than lostMost
 }
+
+// A connection that ends before any byte of an answer may be the row's bad luck.
+// So many in a row, over so long, are a way that is no way: a proxy or firewall
+// that resets what it lets in. If they all were of one or two rows it may be
+// these: then it is believed for unwellFor only.
+const (
+	lostMost = 3
+	lostFor  = 10 * time.Second
+)
 
 // enter asks to make a call. Without a way it gives the time to wait; probe is
 // for leave.
@@ -56,7 +69,23 @@ func (w *way) leave(probe bool) {
 func (w *way) open() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.why = ""
+	w.why, w.lost = "", 0
+}
+
+// lose notes that a row's connection ended before an answer came, and tells
+// whether that means that there is no way.
+func (w *way) lose(row string, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost == 0 {
+		w.lostSince, w.lostRows = now, map[string]bool{}
+	}
+	w.lost++
+	if len(w.lostRows) < lostMost {
+		w.lostRows[row] = true
+	}
+	since := now.Sub(w.lostSince)
+	return w.lost >= lostMost && since >= lostFor && (len(w.lostRows) >= lostMost || since < unwellFor)
 }
 
 // shut notes that a call did not reach the provider, and gives the time to wait.
@@ -100,6 +129,18 @@ func (l *lane) noWay(v gemini.Verdict, now time.Time) outcome {
 	}
 	return waysEnd(why, wait)
 }
+
+// cutOff says that the call's connection ended before any answer, and that this
+// lane's connections have been doing so.
+func (l *lane) cutOff(j *job, seen *gemini.Observation, now time.Time) bool {
+	if seen.Status != 0 || seen.Verdict.Reason != reasonConnection {
+		return false
+	}
+	return l.way.lose(j.task.ID(), now)
+}
+
+// reasonConnection is Verdict.Reason of a connection that was there and broke.
+const reasonConnection = "connection"
 
 func waysEnd(why string, wait time.Duration) outcome {
 	return outcome{wait: wait, why: "waiting for a way to the provider (" + why + ")"}
