@@ -87,6 +87,34 @@ func TestKeysThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestRedisAwayInAnyWay: callers who are known already are let through softly, as
+// many as that is meant for, and then refused in a way that passes.
+func TestRedisAwayInAnyWay(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{transport: func(c *gemini.TransportConfig) {
+		c.Soft = map[string]gemini.SoftAllowance{"interactive": {PerMinute: 2}}
+	}})
+	chat, nightly := s.chat(), s.key("bulk", "nightly")
+	for _, key := range []string{chat, nightly} {
+		if got := s.send(http.MethodPost, generate, question, "x-goog-api-key", key); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	s.redis.SetError("LOADING Redis is loading the dataset in memory")
+	for range 2 {
+		got := s.send(http.MethodPost, generate, question, "x-goog-api-key", chat)
+		if got.status != http.StatusOK || got.header.Get("X-Nightshift-Decision") != "soft" {
+			t.Errorf("%d %v %s", got.status, got.header, got.body)
+		}
+	}
+	for _, key := range []string{chat, nightly} {
+		got := s.send(http.MethodPost, generate, question, "x-goog-api-key", key)
+		if e := s.rpcError(got); got.status != http.StatusServiceUnavailable || e.Status != "UNAVAILABLE" || got.header.Get("Retry-After") == "" || strings.Contains(e.Message, "LOADING") {
+			t.Errorf("%d %v %s", got.status, got.header, got.body)
+		}
+	}
+}
+
 // TestObserveMode: everyone passes, named by their key's hash, and nobody is
 // refused for want of quota; a key that was revoked still is.
 func TestObserveMode(t *testing.T) {

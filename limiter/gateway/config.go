@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -75,15 +74,15 @@ func New(cfg Config) (*Gateway, error) {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, gemini.DefaultBaseURL), "/"))
 	switch {
 	case err != nil || base.Host == "":
-		return nil, errors.New("gateway.Config.BaseURL: want http(s)://host[/prefix]")
+		return nil, &fieldError{"BaseURL", "want http(s)://host[/prefix]"}
 	case cfg.Transport == nil:
-		return nil, errors.New("gateway.Config.Transport: must be set")
+		return nil, &fieldError{"Transport", "must be set"}
 	case cfg.Keys == nil:
-		return nil, errors.New("gateway.Config.Keys: must be set")
+		return nil, &fieldError{"Keys", "must be set"}
 	case len(cfg.Classes) == 0:
-		return nil, errors.New("gateway.Config.Classes: must be set")
+		return nil, &fieldError{"Classes", "must be set"}
 	case cfg.Lanes == nil || len(cfg.Lanes.Lanes()) == 0:
-		return nil, errors.New("gateway.Config.Lanes: no model is configured")
+		return nil, &fieldError{"Lanes", "no model is configured"}
 	}
 	if err := checkPrefix(cfg.PathPrefix); err != nil {
 		return nil, err
@@ -97,8 +96,14 @@ func checkPrefix(p string) error {
 	if p == "" || strings.HasPrefix(p, "/") && !strings.HasSuffix(p, "/") && (&url.URL{Path: p}).EscapedPath() == p {
 		return nil
 	}
-	return fmt.Errorf("gateway.Config.PathPrefix: %q: want a plain path such as /gemini, without a slash at its end", p)
+	return &fieldError{"PathPrefix", fmt.Sprintf("%q: want a plain path such as /gemini, without a slash at its end", p)}
 }
+
+// fieldError names the field of a Config that cannot be.
+type fieldError struct{ field, why string }
+
+// Error is field and reason.
+func (e *fieldError) Error() string { return e.field + ": " + e.why }
 
 func (g *Gateway) fill() {
 	if g.log == nil {

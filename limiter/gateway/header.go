@@ -12,7 +12,7 @@ import (
 
 // What every answer says about its call.
 const (
-	headerDecision = "X-Nightshift-Decision"       // admitted, observed, or the refusal's gateway_decision
+	headerDecision = "X-Nightshift-Decision"       // admitted, observed, soft, or the refusal's gateway_decision
 	headerWaited   = "X-Nightshift-Waited-Ms"      // for the permit
 	headerEstimate = "X-Nightshift-Estimate"       // what it was expected to take: "requests=1, input_tokens=12"
 	headerOver     = "X-Nightshift-Over"           // while only observing: what would have refused it
@@ -59,6 +59,8 @@ func (v *visit) decision() limiter.Decision {
 		return v.obs.Decision
 	case v.obs == nil || v.refused && v.obs.Sent == 0:
 		return limiter.RejectedLocally
+	case v.obs.Soft:
+		return gemini.SoftAdmitted
 	case v.g.cfg.Observe:
 		return gemini.Observed
 	}

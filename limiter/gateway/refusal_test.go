@@ -149,7 +149,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	} {
 		c := Config{Transport: http.DefaultTransport, Keys: known{}, Classes: []string{"bulk"}, Lanes: lanes}
 		change(&c)
-		if _, err := New(c); err == nil || !strings.HasPrefix(err.Error(), "gateway.Config."+field) || strings.Contains(err.Error(), theirKey) {
+		if _, err := New(c); err == nil || !strings.HasPrefix(err.Error(), field) || strings.Contains(err.Error(), theirKey) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -244,6 +245,30 @@ func TestSDKAborts(t *testing.T) {
 		}
 	}
 	cancel()
+	s.eventually("the permit is settled", func() bool { return s.state().InFlight == 0 })
+}
+
+// TestHTTP2: body, stream and the bounds of each piece work over it too.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{base: sender(func(*http.Request) (*http.Response, error) {
+		resp := reply(200, "text/event-stream", event+last)
+		resp.ContentLength = -1
+		return resp, nil
+	})})
+	server := httptest.NewUnstartedServer(s.gate)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	body := `{"contents":[{"parts":[{"text":"` + strings.Repeat("word ", 20_000) + `"}]}]}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+stream, strings.NewReader(body))
+	s.must(err)
+	req.Header.Set("X-Goog-Api-Key", s.chat())
+	resp, err := server.Client().Do(req)
+	s.must(err)
+	if got := read(t, resp); resp.ProtoMajor != 2 || got.status != http.StatusOK || got.body != event+last {
+		t.Errorf("%s: %d %s", resp.Proto, got.status, got.body)
+	}
 	s.eventually("the permit is settled", func() bool { return s.state().InFlight == 0 })
 }
 
