@@ -177,6 +177,11 @@ func TestOverrideOneQueue(t *testing.T) {
 	if _, ok := r.starts("bulk", limiter.Path{Priority: limiter.Low}); ok {
 		t.Error("another queue is open")
 	}
+	// a leader that looked before the override closes the class once more
+	r.must(r.lim.Pause(t.Context(), limiter.Pause{Class: "bulk", Reason: ReasonHealth, Until: time.Now().Add(PauseLease)}))
+	if r.reconcile(); r.pauseValue(testQueue) != "" || r.pauseValue("bulk-low.test.m") == "" {
+		t.Errorf("keys %q and %q: want the overridden queue open", r.pauseValue(testQueue), r.pauseValue("bulk-low.test.m"))
+	}
 	if hold, err := r.c.readHold(t.Context()); err != nil || hold.holds(time.Now()) {
 		t.Errorf("the monitor is held: %+v, err %v", hold, err)
 	}
