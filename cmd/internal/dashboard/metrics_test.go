@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // graphOf reads a graph's line for a queue from /api/metrics.
@@ -177,7 +178,13 @@ func TestRunSamples(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := miniredis.NewMiniRedis()
-		rdb := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() }, DisableIdentity: true, ConnMaxIdleTime: -1})
+		rdb := redis.NewClient(&redis.Options{
+			Dialer:          func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+			DisableIdentity: true, ConnMaxIdleTime: -1,
+			// The client would look its server's name up, and the resolver's channels
+			// stay in the bubble that first used it.
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
 		defer m.Close()
 		defer rdb.Close()
 		if _, err := asynq.NewClientFromRedisClient(rdb).Enqueue(asynq.NewTask("x", nil), asynq.Queue("q")); err != nil {
