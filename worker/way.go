@@ -34,10 +34,11 @@ type way struct {
 // A connection that ends before any byte of an answer may be the row's bad luck.
 // So many in a row, over so long, are a way that is no way: a proxy or firewall
 // that resets what it lets in. If they all were of one or two rows it may be
-// these: then it is believed for unwellFor only.
+// these: then it is believed for lostFew only.
 const (
 	lostMost = 3
 	lostFor  = 10 * time.Second
+	lostFew  = 10 * time.Minute
 )
 
 // enter asks to make a call. Without a way it gives the time to wait; probe is
@@ -85,7 +86,7 @@ func (w *way) lose(row string, now time.Time) bool {
 		w.lostRows[row] = true
 	}
 	since := now.Sub(w.lostSince)
-	return w.lost >= lostMost && since >= lostFor && (len(w.lostRows) >= lostMost || since < unwellFor)
+	return w.lost >= lostMost && since >= lostFor && (len(w.lostRows) >= lostMost || since < lostFew)
 }
 
 // shut notes that a call did not reach the provider, and gives the time to wait.
