@@ -28,6 +28,7 @@ type visit struct {
 // log them.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v := &visit{g: g, w: newSlowWriter(w, g.cfg.Bounds.Chunk), r: r}
+	v.w.stop() // what the call before left on the connection
 	defer v.end()
 	key, bad := takeKey(r)
 	v.trace = traceOf(r.Header)
