@@ -33,6 +33,9 @@ func TestScripts(t *testing.T) {
 			"port":      setPort,
 			"await":     awaitListener,
 			"awaitfile": awaitFile,
+			"until":     until,
+			"gemini":    callGemini,
+			"nowhere":   nowhere,
 		},
 	})
 }

@@ -2,11 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -91,4 +96,63 @@ func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
 		<-time.After(20 * time.Millisecond)
 	}
 	ts.Fatalf("%s does not come", args[0])
+}
+
+// until runs a command again and again until its output matches:
+// `until PATTERN COMMAND [ARG ...]`.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN COMMAND [ARG ...]")
+	}
+	want, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		err := ts.Exec(args[1], args[2:]...)
+		if out := ts.ReadFile("stdout"); err == nil && want.MatchString(out) {
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	ts.Fatalf("it never says %s; last:\n%s%s", args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+}
+
+// callGemini makes a call as any program would: `gemini ADDRESS KEY STATUS METHOD`.
+func callGemini(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: gemini ADDRESS KEY STATUS METHOD")
+	}
+	url := "http://" + args[0] + "/v1beta/models/gemini-3.5-flash:" + args[3]
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"contents":[{"parts":[{"text":"hello"}]}]}`))
+	ts.Check(err)
+	req.Header.Set("x-goog-api-key", args[1])
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	if fmt.Sprint(resp.StatusCode) != args[2] {
+		ts.Fatalf("HTTP %d, want %s: %s", resp.StatusCode, args[2], body)
+	}
+}
+
+// nowhere wants a text in no file of some folders: `nowhere TEXT FOLDER ...`.
+func nowhere(ts *testscript.TestScript, _ bool, args []string) {
+	files := 0
+	for _, dir := range args[1:] {
+		ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			files++
+			b, err := os.ReadFile(path)
+			if strings.Contains(string(b), args[0]) {
+				ts.Fatalf("%s has %s in it", path, args[0])
+			}
+			return err
+		}))
+	}
+	if files == 0 {
+		ts.Fatalf("no files in %v", args[1:])
+	}
 }

@@ -93,7 +93,7 @@ func (f *factory) connect(ctx context.Context, c *loaded) (*backend, error) {
 
 func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	log := slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	scope := limiter.Scope{Provider: "gemini", Project: c.Gemini.Project}
+	scope := c.scope()
 	return &backend{
 		conf:  c,
 		rdb:   rdb,

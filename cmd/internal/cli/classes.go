@@ -9,12 +9,12 @@ import (
 // defaultClasses is the table of classes, from the highest down: a class may
 // use what those above it do not need.
 var defaultClasses = []limiter.Class{
-	{Name: "interactive", GuaranteePPM: 300_000, MaxWait: 300 * time.Millisecond}, // its floor follows the lane's lend
-	{Name: "agent", MaxWait: 5 * time.Second, Smooth: true},
-	{Name: "notify", MaxWait: 3 * time.Minute, Smooth: true},
-	{Name: "bulk", Pausable: true, Smooth: true, Tickets: true},
-	{Name: "evaluation", Pausable: true, Smooth: true, Tickets: true},
-	{Name: "background", Pausable: true, Smooth: true, Tickets: true},
+	{Name: "interactive", GuaranteePPM: 300_000, MaxWait: 300 * time.Millisecond},                          // its floor follows the lane's lend
+	{Name: "agent", GuaranteePPM: 100_000, OutputFloorPPM: 50_000, MaxWait: 5 * time.Second, Smooth: true}, // a step that ran out of output tokens is lost whole
+	{Name: "notify", MaxWait: 3 * time.Minute, Smooth: true},                                               // nobody stares at it, but it must not be late
+	{Name: "bulk", Pausable: true, Smooth: true, Tickets: true},                                            //
+	{Name: "evaluation", CapPPM: 200_000, Pausable: true, Smooth: true, Tickets: true},                     // a test of prompts must not slow the night's run
+	{Name: "background", CapPPM: 100_000, Pausable: true, Smooth: true, Tickets: true},                     //
 }
 
 func classNames() []string {
@@ -33,6 +33,8 @@ func (c *Config) classTable() []limiter.Class {
 		setShare(&class.GuaranteePPM, change.Guarantee)
 		setShare(&class.FloorPPM, change.Floor)
 		setShare(&class.TricklePPM, change.Trickle)
+		setShare(&class.CapPPM, change.Cap)
+		setShare(&class.OutputFloorPPM, change.OutputFloor)
 		if change.MaxWait != nil {
 			class.MaxWait = *change.MaxWait
 		}

@@ -1,6 +1,11 @@
 package cli
 
-import "time"
+import (
+	"time"
+
+	"nightshift/cmd/internal/dashboard"
+	"nightshift/scheduler"
+)
 
 // Config is the complete shape of nightshift.yaml. Every key may also be set by
 // an environment variable, NIGHTSHIFT_ and the path in capitals with '_'
@@ -21,15 +26,17 @@ type Config struct {
 	Worker  WorkerConfig  `yaml:"worker"`
 	Records RecordsConfig `yaml:"records"`
 
+	Features  []string          `yaml:"features"`  // the features that there are; others are refused. Absent: any
+	Health    HealthConfig      `yaml:"health"`    // when interactive callers suffer, and what follows
+	Windows   map[string]string `yaml:"windows"`   // class → "22:00-07:00@100%, else @10%", in time_zone
+	Gateway   GatewayConfig     `yaml:"gateway"`   //
+	Dashboard DashboardConfig   `yaml:"dashboard"` //
+
 	Spend     SpendConfig               `yaml:"spend"`     // reserved
-	Health    HealthConfig              `yaml:"health"`    // reserved
-	Windows   map[string]string         `yaml:"windows"`   // reserved: class → "22:00-07:00@100%, else @10%"
 	Schedules map[string]ScheduleConfig `yaml:"schedules"` // reserved
-	Gateway   ListenConfig              `yaml:"gateway"`   // reserved
-	Dashboard ListenConfig              `yaml:"dashboard"` // reserved
 	Metrics   ListenConfig              `yaml:"metrics"`   // reserved
 	Alerts    AlertsConfig              `yaml:"alerts"`    // reserved
-	TimeZone  string                    `yaml:"time_zone"` // of months; days are always Pacific. Default America/Los_Angeles
+	TimeZone  string                    `yaml:"time_zone"` // of months and windows; days are always Pacific. Default America/Los_Angeles
 }
 
 // GeminiConfig says how the provider is reached. The key itself never stands
@@ -71,12 +78,14 @@ type LimitConfig struct {
 
 // ClassConfig changes a class of the default table; absent keys keep its value.
 type ClassConfig struct {
-	Guarantee *float64       `yaml:"guarantee"` // share it may always claim while it has traffic
-	Floor     *float64       `yaml:"floor"`     // share that is free for it at any moment
-	Trickle   *float64       `yaml:"trickle"`   // share it may always use, so that it never starves
-	MaxWait   *time.Duration `yaml:"max_wait"`
-	Pausable  *bool          `yaml:"pausable"`
-	Fallback  string         `yaml:"fallback"` // reserved
+	Guarantee   *float64       `yaml:"guarantee"`    // share it may always claim while it has traffic
+	Floor       *float64       `yaml:"floor"`        // share that is free for it at any moment
+	Trickle     *float64       `yaml:"trickle"`      // share it may always use, so that it never starves
+	Cap         *float64       `yaml:"cap"`          // share of each minute's limit that it may use at most
+	OutputFloor *float64       `yaml:"output_floor"` // share of output tokens that is free for it at any moment
+	MaxWait     *time.Duration `yaml:"max_wait"`
+	Pausable    *bool          `yaml:"pausable"`
+	Fallback    string         `yaml:"fallback"` // reserved
 }
 
 // RunConfig has the defaults of run, plan and enqueue.
@@ -108,20 +117,26 @@ type SpendConfig struct {
 	Prices    string  `yaml:"prices"`
 }
 
-// HealthConfig is reserved for the health monitor.
-type HealthConfig struct {
-	P95          time.Duration `yaml:"p95"`
-	RefusedRatio float64       `yaml:"refused_ratio"`
-	Samples      int           `yaml:"samples"`
-	Bad          int           `yaml:"bad"`
-	Good         int           `yaml:"good"`
-}
-
 // ScheduleConfig is reserved for periodic runs.
 type ScheduleConfig struct {
 	Cron  string `yaml:"cron"`
 	Zone  string `yaml:"zone"`
 	Input string `yaml:"input"`
+}
+
+// GatewayConfig is where the gateway serves Gemini's API.
+type GatewayConfig struct {
+	Listen     string `yaml:"listen"`      // default 127.0.0.1:8484
+	PathPrefix string `yaml:"path_prefix"` // under which everything is served, such as /gemini; default none
+	Observe    bool   `yaml:"observe"`     // meter and refuse nothing: to find out first who eats the quota
+}
+
+// DashboardConfig is where asynqmon and the quota page are served.
+type DashboardConfig struct {
+	Listen string `yaml:"listen"` // default 127.0.0.1:8780
+	Write  bool   `yaml:"write"`  // people may pause queues and run tasks from it
+	Token  string `yaml:"token"`  // asked of everyone; needed beyond loopback
+	Mask   bool   `yaml:"mask"`   // hide what rows contain
 }
 
 // ListenConfig is reserved for the addresses of the other processes.
@@ -151,5 +166,22 @@ func defaults() map[string]any {
 		"worker.call_timeout": "2m",
 		"records.keep":        "48h",
 		"time_zone":           "America/Los_Angeles",
+
+		"gateway.listen":   "127.0.0.1:8484",
+		"dashboard.listen": dashboard.DefaultListen,
+
+		"health.p95":           scheduler.DefaultThresholds.P95,
+		"health.first_token":   scheduler.DefaultThresholds.FirstToken,
+		"health.samples":       scheduler.DefaultThresholds.Samples,
+		"health.refused_ratio": scheduler.DefaultThresholds.RefusedRatio,
+		"health.refusals":      scheduler.DefaultThresholds.Refusals,
+		"health.every":         "2s",
+		"health.over":          "60s",
+		"health.bad":           2,
+		"health.good":          15,
+		"health.give_up":       "10m",
+		"health.ramp":          "2m",
+		"health.ramp_from":     0.10,
+		"health.trickle":       0.02,
 	}
 }

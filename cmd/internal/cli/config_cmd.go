@@ -105,6 +105,9 @@ func shown(key string, v any) any {
 	if !ok {
 		return v
 	}
+	if key == "dashboard.token" && text != "" {
+		return "***"
+	}
 	if key == "redis" && redisHost(text) != afterScheme(text) && strings.Contains(text, "@") {
 		scheme, _, _ := strings.Cut(text, "://")
 		return scheme + "://***@" + redisHost(text)

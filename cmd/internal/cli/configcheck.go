@@ -39,7 +39,8 @@ func (l *loaded) check() error {
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
 		zoneOK("time_zone", c.TimeZone),
-		c.checkModels(), c.checkClasses(), c.checkNodes(),
+		c.checkModels(), c.checkClasses(), c.checkNodes(), c.checkFeatures(),
+		c.checkHealth(), c.checkWindows(), c.checkListeners(),
 	}
 	for _, err := range checks {
 		if err != nil {
@@ -103,7 +104,7 @@ func (c *Config) checkClasses() error {
 		if !slices.ContainsFunc(defaultClasses, func(d limiter.Class) bool { return d.Name == name }) {
 			return fmt.Errorf("%s: unknown class; known are %s", key, strings.Join(classNames(), ", "))
 		}
-		for k, v := range map[string]*float64{"guarantee": cc.Guarantee, "floor": cc.Floor, "trickle": cc.Trickle} {
+		for k, v := range map[string]*float64{"guarantee": cc.Guarantee, "floor": cc.Floor, "trickle": cc.Trickle, "cap": cc.Cap, "output_floor": cc.OutputFloor} {
 			if err := share(key+"."+k, v); err != nil {
 				return err
 			}
@@ -240,7 +241,7 @@ func zoneOK(key, v string) error {
 
 // reservedInUse names the sections that are set and not acted on yet.
 func (l *loaded) reservedInUse() []string {
-	reserved := []string{"spend", "health", "windows", "schedules", "gateway", "dashboard", "metrics", "alerts"}
+	reserved := []string{"spend", "schedules", "metrics", "alerts"}
 	return slices.DeleteFunc(reserved, func(name string) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(l.Sources)), func(key string) bool {
 			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"
@@ -251,7 +252,7 @@ func (l *loaded) reservedInUse() []string {
 // limiterConfig is what the shared state is told.
 func (c *Config) limiterConfig() limiter.Config {
 	out := limiter.Config{
-		Scope:   limiter.Scope{Provider: "gemini", Project: c.Gemini.Project},
+		Scope:   c.scope(),
 		Classes: c.classTable(),
 		Nodes:   map[string]limiter.Limits{},
 		Weights: c.Weights,

@@ -27,7 +27,7 @@ func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.Worker
 	if err != nil {
 		return hold{}, err
 	}
-	if lane.Scope() != (limiter.Scope{Provider: "gemini", Project: b.conf.Gemini.Project}) {
+	if lane.Scope() != b.conf.scope() {
 		return hold{}, nil // another project's limits are not ours to read
 	}
 	s, err := b.lim.State(ctx, lane)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +69,8 @@ func (b *backend) configure(ctx context.Context) error {
 			conf.Lanes = append(conf.Lanes, lc)
 		}
 	}
+	host, _ := os.Hostname()
+	conf.By = fmt.Sprintf("%s pid %d", host, os.Getpid())
 	return b.lim.Configure(ctx, conf)
 }
 

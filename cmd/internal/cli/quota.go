@@ -26,7 +26,7 @@ func newQuotaCmd(f *factory) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return runQuotaShow(cmd.Context(), f, firstArg(args)) },
 	}
 	f.addOutputFlag(show)
-	cmd.AddCommand(show)
+	cmd.AddCommand(show, newQuotaWhoCmd(f))
 	return cmd
 }
 
@@ -36,23 +36,12 @@ func runQuotaShow(ctx context.Context, f *factory, model string) error {
 		return err
 	}
 	defer be.close()
-	lanes, err := be.lim.Lanes(ctx)
+	states, err := be.laneStates(ctx, model)
 	if err != nil {
 		return err
 	}
-	var states []limiter.LaneState
-	for _, lc := range lanes {
-		if model != "" && !strings.EqualFold(lc.Lane.Model, model) {
-			continue
-		}
-		s, err := be.lim.State(ctx, lc.Lane)
-		if err != nil {
-			return err
-		}
-		states = append(states, s)
-	}
 	if len(states) == 0 {
-		return noLane(model, lanes)
+		return noLane(model, nil)
 	}
 	if f.opts.output == "json" {
 		return f.print(nil, states)
@@ -67,6 +56,8 @@ func runQuotaShow(ctx context.Context, f *factory, model string) error {
 	}
 	return nil
 }
+
+func equalModel(name string, l limiter.Lane) bool { return strings.EqualFold(name, l.Model) }
 
 func noLane(model string, lanes []limiter.LaneConfig) error {
 	if len(lanes) == 0 {
@@ -85,7 +76,7 @@ func (f *factory) printLane(s limiter.LaneState) error {
 		fmt.Fprintf(f.Out, "%s  %s in flight, %s waiting\n", s.Lane, humanize.Comma(s.InFlight), humanize.Comma(waiting(s)))
 		f.printHolds(s)
 	}
-	t := newTable("LIMIT", "CONFIGURED", "EFFECTIVE", "USED", "BOOKED", "CLASS", "USES", "PROTECTED", "ROOM", "NEXT FREE").numeric(1, 2, 3, 4, 6, 7, 8)
+	t := newTable("LIMIT", "CONFIGURED", "EFFECTIVE", "USED", "BOOKED", "CLASS", "USES", "PROTECTED", "LENT", "ROOM", "NEXT FREE").numeric(1, 2, 3, 4, 6, 7, 8, 9)
 	for _, l := range s.Limits {
 		first := true
 		for _, c := range l.Classes {
@@ -94,14 +85,39 @@ func (f *factory) printLane(s limiter.LaneState) error {
 			}
 			if first {
 				t.row(l.Name, amount(l.Unit, l.Amount), amount(l.Unit, l.Effective), amount(l.Unit, l.Used), amount(l.Unit, l.Booked),
-					c.Class, amount(l.Unit, c.Used), amount(l.Unit, c.Protected), amount(l.Unit, c.Room), f.nextFree(l, s.At))
+					c.Class, amount(l.Unit, c.Used), amount(l.Unit, c.Protected), amount(l.Unit, c.Lent), amount(l.Unit, c.Room), f.nextFree(l, s.At))
 			} else {
-				t.row("", "", "", "", "", c.Class, amount(l.Unit, c.Used), amount(l.Unit, c.Protected), amount(l.Unit, c.Room), "")
+				t.row("", "", "", "", "", c.Class, amount(l.Unit, c.Used), amount(l.Unit, c.Protected), amount(l.Unit, c.Lent), amount(l.Unit, c.Room), "")
 			}
 			first = false
 		}
 	}
-	return f.print(t, s)
+	if err := f.print(t, s); err != nil || f.opts.output == "plain" {
+		return err
+	}
+	f.printWhy(s)
+	return nil
+}
+
+// printWhy says where the shares come from: what is protected for whom, and who
+// may not use all there is. What holds for several limits is said once.
+func (f *factory) printWhy(s limiter.LaneState) {
+	type said struct{ class, why string }
+	limits := map[said][]string{}
+	var order []said
+	for _, l := range s.Limits {
+		for _, c := range l.Classes {
+			if k := (said{c.Class, c.Why}); c.Why != "" {
+				if limits[k] == nil {
+					order = append(order, k)
+				}
+				limits[k] = append(limits[k], l.Name)
+			}
+		}
+	}
+	for _, k := range order {
+		fmt.Fprintf(f.Out, "%s (%s): %s\n", k.class, strings.Join(limits[k], ", "), k.why)
+	}
 }
 
 // nextFree is when the oldest use leaves, on our clock.

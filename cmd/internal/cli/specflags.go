@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,8 @@ type specOptions struct {
 	Feature  string
 	Tenant   string
 	Priority string
+	Class    string
+	MaxWait  time.Duration
 	IDColumn string
 	Encoding string
 	Attempts int
@@ -57,6 +60,8 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&o.Feature, "feature", "", "what the calls are for (default run.feature)")
 	fl.StringVar(&o.Tenant, "tenant", "", "`TENANT[/TEAM]` on whose behalf")
 	fl.StringVar(&o.Priority, "priority", "", "high, normal or low")
+	fl.StringVar(&o.Class, "class", "", "`CLASS` of the calls: bulk, evaluation or background (default bulk)")
+	fl.DurationVar(&o.MaxWait, "max-wait", 0, "a row that waited longer than this ends as expired (default: rows wait as long as it takes)")
 	fl.StringVar(&o.IDColumn, "id-column", "", "the `COLUMN` that identifies a row; '#' takes the row's number, from 1 (default id)")
 	fl.StringVar(&o.Encoding, "encoding", "", "the input's `ENCODING` when it is not UTF-8: cp932, shift_jis, latin1, …")
 	fl.StringVar(&o.Delimiter, "delimiter", "", "the `CHARACTER` between CSV cells, or tab (default: a comma, a tab in .tsv files)")
@@ -86,7 +91,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		Kind:     jobs.Kind(o.Kind),
 		Model:    orElse(o.Model, c.Run.Model),
 		Feature:  orElse(o.Feature, c.Run.Feature),
-		Class:    "bulk",
+		Class:    orElse(o.Class, "bulk"),
 		Priority: jobs.Priority(orElse(o.Priority, c.Run.Priority)),
 		IDColumn: orElse(o.IDColumn, c.Run.IDColumn),
 		Attempts: cmp.Or(o.Attempts, c.Worker.Attempts),
@@ -94,6 +99,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 	for _, err := range []error{
 		oneOf("--kind", o.Kind, string(jobs.Generate), string(jobs.Embed)),
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
+		c.featureOK("--feature", s.Feature), o.class(&s, c),
 		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
 		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s),
 	} {
@@ -105,6 +111,21 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		return s, usageErrorf("no model: give --model, or set run.model in %s", configName)
 	}
 	return s, nil
+}
+
+// class wants one whose refused jobs wait in line, and a wait that makes sense.
+func (o *specOptions) class(s *jobs.Spec, c *loaded) error {
+	var lined []string
+	for _, k := range c.classTable() {
+		if k.Tickets {
+			lined = append(lined, k.Name)
+		}
+	}
+	if o.MaxWait < 0 || o.MaxWait > 0 && o.MaxWait < time.Second {
+		return fmt.Errorf("--max-wait: %s; want at least 1s", o.MaxWait)
+	}
+	s.MaxWait = o.MaxWait
+	return oneOf("--class", s.Class, lined...)
 }
 
 // asUsage makes an error one of the command line, unless it has a code already.

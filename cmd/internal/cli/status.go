@@ -22,7 +22,7 @@ func newStatusCmd(f *factory) *cobra.Command {
 	o := &statusOptions{factory: f}
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
-		Short: "Show where the rows of a run are, or all runs",
+		Short: "Show where the rows of a run are; without RUN, everything at one look",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Ref = firstArg(args)
@@ -47,12 +47,14 @@ type runStatus struct {
 	Name     string           `json:"name,omitempty"`
 	Model    string           `json:"model"`
 	Priority jobs.Priority    `json:"priority"`
+	Class    string           `json:"class"`
 	Feature  string           `json:"feature"`
 	Rows     int64            `json:"rows"`
 	States   map[string]int64 `json:"states"`
 	Created  time.Time        `json:"created"`
 	Workers  int              `json:"workers"`
 	Hold     string           `json:"hold,omitempty"` // what keeps the whole lane from working
+	ETA      *time.Time       `json:"eta,omitempty"`  // at the pace of the last minutes; not known without one
 	counts   jobs.Counts
 	lane     string
 	late     int64 // calls of a cancelled run that may still end
@@ -64,7 +66,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.Work
 		return runStatus{}, err
 	}
 	st := runStatus{
-		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Feature: r.Spec.Feature,
+		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane,
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
@@ -82,34 +84,6 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.Work
 		}
 	}
 	return st, nil
-}
-
-// all is the screen without RUN: runs, and who works on them.
-func (o *statusOptions) all(ctx context.Context, be *backend) error {
-	list, fleet, err := be.statuses(ctx)
-	if err != nil {
-		return err
-	}
-	if o.opts.output == "json" {
-		return o.print(nil, list)
-	}
-	if len(list) == 0 {
-		o.say("no runs yet; `nightshift enqueue` makes one")
-		return nil
-	}
-	now := o.now()
-	t := newTable("RUN", "CREATED", "MODEL", "ROWS", "GOOD", "BAD", "RUNNING", "WAITING", "QUEUED", "STATE").numeric(3, 4, 5, 6, 7, 8)
-	for _, s := range list {
-		c := s.counts
-		t.row(orElse(s.Name, s.ID), clock(s.Created, now), s.Model, humanize.Comma(s.Rows),
-			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()), humanize.Comma(c[jobs.Running]),
-			humanize.Comma(c[jobs.Waiting]+c[jobs.RetryWait]), humanize.Comma(c[jobs.Queued]), s.phase())
-	}
-	if err := o.print(t, list); err != nil || o.opts.output == "plain" {
-		return err
-	}
-	printFleet(o.Out, fleet)
-	return nil
 }
 
 func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInfo, error) {

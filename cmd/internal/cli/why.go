@@ -24,10 +24,11 @@ type whyOptions struct {
 func newWhyCmd(f *factory) *cobra.Command {
 	o := &whyOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "why RUN|ROW|LANE|QUEUE",
+		Use:   "why RUN|ROW|LANE|QUEUE|TRACE",
 		Short: "Say what something waits for, and until when",
 		Long: "Says in a sentence what a run, a row (of the latest run, or of --run), a lane (a model) or a queue waits\n" +
-			"for, and until when.",
+			"for, and until when; or what became of a call, by its trace id (the answer's x-nightshift-trace-id), as far as it\n" +
+			"was made on this machine.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.What = args[0]
@@ -55,6 +56,9 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 	}
 	run, err := be.store.Find(ctx, o.Run)
 	if err != nil {
+		if found, traceErr := o.trace(be.conf); found || traceErr != nil {
+			return traceErr
+		}
 		return err
 	}
 	row, err := be.store.Row(ctx, run.ID, o.What)
@@ -69,7 +73,10 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 	case o.Run == "" && errors.As(findErr, &many):
 		return findErr
 	}
-	return fmt.Errorf("nothing is called %q: no run, no lane, no queue, and no row of %s (--run names another run)", o.What, run.Title())
+	if found, err := o.trace(be.conf); found || err != nil {
+		return err
+	}
+	return fmt.Errorf("nothing is called %q: no run, no lane, no queue, no row of %s (--run names another run), and no call in this machine's records", o.What, run.Title())
 }
 
 // lane explains a lane by its model or name, or the lane of a queue.

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"nightshift/scheduler"
+	"nightshift/worker"
 )
 
 type workerOptions struct {
@@ -31,7 +31,7 @@ func newWorkerCmd(f *factory) *cobra.Command {
 }
 
 func runWorker(ctx context.Context, o *workerOptions) error {
-	be, err := o.openFleet(ctx, "worker")
+	be, err := o.openService(ctx, "worker", o.JSON)
 	if err != nil {
 		return err
 	}
@@ -39,26 +39,21 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	if o.Concurrency > 0 {
 		be.conf.Worker.Concurrency = o.Concurrency
 	}
-	be.log = slog.New(slog.NewTextHandler(o.Err, nil))
-	if o.JSON {
-		be.log = slog.New(slog.NewJSONHandler(o.Err, nil))
-	}
-	if len(be.conf.Models) == 0 {
-		return be.conf.noLimits("gemini-3.5-flash")
-	}
-	if err := be.configure(ctx); err != nil {
-		return err
-	}
 	e, err := be.newEngine(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer e.close(be.log)
-	warnRedis(ctx, be)
 	sweeper := &scheduler.Sweeper{Redis: be.rdb, Store: be.store, Owner: e.worker.Info().ID, Logger: be.log}
 	go sweeper.Run(ctx)
 	if be.conf.Gemini.API == "simulated" {
 		be.log.Warn("the API is simulated by this process: every row of the queues gets a made-up answer; `nightshift gemini-sim` serves one API to a fleet")
+	}
+	if fleet, err := worker.Fleet(ctx, be.rdb); err == nil {
+		self := worker.WorkerInfo{Project: be.conf.Gemini.Project, Limits: digest(be.conf.limiterConfig())}
+		for _, text := range self.Disagree(be.living(fleet)) {
+			be.log.Warn(text)
+		}
 	}
 	be.log.Info("worker is ready", "redis", redisHost(be.conf.Redis), "project", be.conf.Gemini.Project, "models", len(be.conf.Models))
 	context.AfterFunc(ctx, func() {

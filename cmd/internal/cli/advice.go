@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/scheduler"
+)
+
+// advice is something that a person should do, with the command that does it.
+type advice struct {
+	Level   string `json:"level"` // bad: now; warn: today; note
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+}
+
+func (o *overview) add(level, command, format string, a ...any) {
+	o.Advice = append(o.Advice, advice{level, fmt.Sprintf(format, a...), command})
+}
+
+// advise says what to do, the most urgent first.
+func (o *overview) advise(b *backend) {
+	o.adviseHealth()
+	o.adviseLanes(b.conf)
+	o.adviseFleet(b)
+	o.adviseRuns()
+	for _, p := range o.Pauses {
+		if p.Reason == scheduler.ReasonOperator && p.Until.IsZero() && o.At.Sub(p.Since) > 12*time.Hour {
+			o.add("warn", "nightshift resume "+targetName(p), "%s has been paused by %s for %s", p.Target(), p.Owner, ago(o.At.Sub(p.Since)))
+		}
+	}
+}
+
+// targetName is a pause's target as the commands take it.
+func targetName(p limiter.Pause) string {
+	if p.Lane != "" {
+		return jobs.Queue(jobs.Priority(p.Priority), p.Lane)
+	}
+	return orElse(p.Class, p.Run)
+}
+
+func (o *overview) adviseHealth() {
+	since := o.Health.Since.Local().Add(-2 * time.Minute).Format("15:04")
+	switch o.Health.Phase {
+	case scheduler.Yield, scheduler.Paused:
+		o.add("bad", "nightshift quota who --from "+since, "those who wait for answers suffer (%s); bulk is held back", o.Health.Why)
+	case scheduler.Trickle:
+		o.add("bad", "nightshift health show", "answers stay bad although bulk was paused (%s): look at the provider's status page, or at who else calls", o.Health.Why)
+	}
+	for _, b := range o.Health.Bypass {
+		o.add("warn", "nightshift quota who", "%s", b)
+	}
+}
+
+func (o *overview) adviseLanes(conf *loaded) {
+	for _, l := range o.Lanes {
+		if c := l.Cooldown; c != nil && c.Reason == limiter.ReasonCredentials {
+			o.add("bad", "", "%s: %s", l.Lane.Model, conf.restSentence(c, o.At))
+		}
+	}
+}
+
+func (o *overview) adviseFleet(b *backend) {
+	open := false
+	for _, r := range o.Runs {
+		if r.counts.Open() == 0 {
+			continue
+		}
+		open = true
+		if r.Workers == 0 {
+			o.add("bad", "nightshift worker", "no worker serves %s, which has %s", orElse(r.Name, r.ID), plural(int(r.counts.Open()), "open row"))
+		}
+	}
+	if living := b.living(o.Fleet); len(living) > 0 {
+		for _, text := range living[0].Disagree(living) {
+			o.add("warn", "nightshift config show", "%s", text)
+		}
+	}
+	if o.Health.Leader == nil && (open || len(o.Users) > 0) {
+		o.add("warn", "nightshift scheduler", "no scheduler watches over those who wait for answers")
+	} else if o.Health.Leader != nil {
+		for _, w := range o.Health.Warnings {
+			if !strings.HasPrefix(w, "no data") {
+				o.add("warn", "nightshift health show", "%s", w)
+			}
+		}
+	}
+}
+
+func (o *overview) adviseRuns() {
+	for _, r := range o.Runs {
+		if bad := r.counts.Bad(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
+			o.add("note", "nightshift errors "+shellWord(orElse(r.Name, r.ID)), "%s of %s have no good answer", plural(int(bad), "row"), orElse(r.Name, r.ID))
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+
+	"nightshift/cmd/internal/dashboard"
+)
+
+// checkListeners looks at the addresses before any process takes them.
+func (c *Config) checkListeners() error {
+	if _, _, err := net.SplitHostPort(c.Gateway.Listen); err != nil {
+		return fmt.Errorf("gateway.listen: %q; want HOST:PORT such as 127.0.0.1:8484", c.Gateway.Listen)
+	}
+	if err := dashboard.Check(c.Dashboard.Listen, c.Dashboard.Token); err != nil {
+		return fmt.Errorf("dashboard.listen: %w", err)
+	}
+	return nil
+}
+
+// checkFeatures wants the features of runs to be among those that are listed.
+func (c *Config) checkFeatures() error {
+	for _, f := range c.Features {
+		if err := nameOK("features", f); err != nil {
+			return err
+		}
+	}
+	return c.featureOK("run.feature", c.Run.Feature)
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nightshift/cmd/internal/dashboard"
+)
+
+type dashboardOptions struct {
+	*factory
+	Listen string
+	Write  bool
+	JSON   bool
+}
+
+func newDashboardCmd(f *factory) *cobra.Command {
+	o := &dashboardOptions{factory: f}
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "Serve asynqmon and the fleet's state as web pages, read-only unless asked",
+		Long: "Serves one address with the fleet's state at / and asynqmon under /queues. It shows and changes nothing unless\n" +
+			"--write is given; calls that would lose jobs are refused even then. Beyond this machine it needs a token.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDashboard(cmd.Context(), o) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.Listen, "listen", "", "`ADDRESS` to listen at (default dashboard.listen)")
+	fl.BoolVar(&o.Write, "write", false, "let people pause queues and run tasks")
+	fl.BoolVar(&o.JSON, "log-json", false, "log JSON lines")
+	return cmd
+}
+
+func runDashboard(ctx context.Context, o *dashboardOptions) error {
+	be, err := o.openFleet(ctx, "dashboard")
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	be.log = o.logger(o.JSON)
+	be.conf.Dashboard.Listen = orElse(o.Listen, be.conf.Dashboard.Listen)
+	be.conf.Dashboard.Write = be.conf.Dashboard.Write || o.Write
+	if err := dashboard.Check(be.conf.Dashboard.Listen, be.conf.Dashboard.Token); err != nil {
+		return fmt.Errorf("dashboard.listen: %w", err)
+	}
+	l, err := net.Listen("tcp", be.conf.Dashboard.Listen)
+	if err != nil {
+		return fmt.Errorf("dashboard.listen: %w", err)
+	}
+	return be.serveDashboard(ctx, l)
+}
+
+// serveDashboard serves on l until the context ends.
+func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
+	conf := b.conf.Dashboard
+	d, err := dashboard.New(dashboard.Config{
+		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, MaskPayloads: conf.Mask,
+		Pauser: b.control(), Overview: b.dashboardOverview, Pauses: b.dashboardPauses, Logger: b.log,
+	})
+	if err != nil {
+		return firstError(err, l.Close())
+	}
+	go func() { b.warnOf("metrics page", d.Run(ctx)) }()
+	srv := &http.Server{Handler: d, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	context.AfterFunc(ctx, func() {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = srv.Shutdown(late)
+	})
+	b.log.Info("dashboard is ready", "url", "http://"+l.Addr().String()+"/", "write", conf.Write)
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"nightshift/cmd/internal/dashboard"
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/scheduler"
+)
+
+// dashboardOverview is the operator's one screen as the home page shows it.
+func (b *backend) dashboardOverview(ctx context.Context) (dashboard.Overview, error) {
+	v, err := b.overview(ctx, time.Now())
+	if err != nil {
+		return dashboard.Overview{}, err
+	}
+	out := dashboard.Overview{At: v.At, Health: healthView(v.Health, v.At), Pauses: pauseViews(v.Pauses)}
+	for _, l := range v.Lanes {
+		out.Lanes = append(out.Lanes, laneView(l, v.At))
+	}
+	for _, c := range b.conf.classTable() {
+		out.Classes = append(out.Classes, v.classView(c))
+	}
+	for _, r := range v.Runs {
+		out.Runs = append(out.Runs, r.view(v.At))
+	}
+	for _, e := range slices.Backward(v.Events) {
+		out.Events = append(out.Events, dashboard.EventView{At: e.At, Level: eventLevel(e.Kind), Kind: e.Kind, Text: e.Text, By: e.By})
+	}
+	for _, a := range v.Advice {
+		out.Advice = append(out.Advice, dashboard.AdviceView{Level: dashboard.Level(a.Level), Text: a.Text, Command: a.Command})
+	}
+	return out, nil
+}
+
+func (b *backend) dashboardPauses(ctx context.Context) ([]dashboard.PauseView, error) {
+	pauses, err := b.lim.Pauses(ctx)
+	return pauseViews(pauses), err
+}
+
+func pauseViews(pauses []limiter.Pause) []dashboard.PauseView {
+	out := []dashboard.PauseView{}
+	for _, p := range pauses {
+		v := dashboard.PauseView{Target: p.Target(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since, Until: p.Until}
+		if p.Reason == scheduler.ReasonHealth || p.Reason == scheduler.ReasonWindow {
+			v.Until = time.Time{} // a lease that is renewed as long as the reason holds
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func healthView(s scheduler.Status, now time.Time) dashboard.HealthView {
+	level := dashboard.Good
+	switch {
+	case s.Leader == nil:
+		level = dashboard.Warn
+	case s.Phase == scheduler.Ramping:
+		level = dashboard.Note
+	case s.Phase != scheduler.Healthy:
+		level = dashboard.Bad
+	}
+	return dashboard.HealthView{Phase: s.Phrase(), Level: level, Text: healthSentence(s, now), Since: s.Since}
+}
+
+func eventLevel(kind string) dashboard.Level {
+	switch kind {
+	case limiter.EventAlert:
+		return dashboard.Bad
+	case limiter.EventPause, limiter.EventThrottle, limiter.EventBreaker:
+		return dashboard.Warn
+	}
+	return dashboard.Note
+}
+
+// laneView shows the limits that bulk shares with those who wait.
+func laneView(s limiter.LaneState, now time.Time) dashboard.LaneView {
+	v := dashboard.LaneView{Name: s.Lane.Model}
+	if c := s.Cooldown; c != nil {
+		v.Level, v.Note = dashboard.Warn, fmt.Sprintf("resting until %s: %s %s", clock(c.Until, now), c.Reason, c.Detail)
+	}
+	for _, l := range s.Limits {
+		view := dashboard.LimitView{Name: l.Name, Limit: l.Effective, Used: l.Used, Micro: l.Unit == limiter.MicroUSD}
+		for _, c := range l.Classes {
+			view.Protected += max(0, c.Protected-c.Used)
+			if c.Class == "bulk" {
+				view.Room = c.Room
+			}
+		}
+		v.Limits = append(v.Limits, view)
+	}
+	return v
+}
+
+// classView adds the features of a class up.
+func (v *overview) classView(c limiter.Class) dashboard.ClassView {
+	out := dashboard.ClassView{Name: c.Name}
+	for _, u := range v.Users {
+		if u.Class == c.Name {
+			out.Calls += int64(u.AvgRPM + 0.5)
+			out.Share += u.RequestsShare
+			out.Refused += u.Refused + u.Provider429
+			out.P95 = max(out.P95, time.Duration(u.P95MS)*time.Millisecond)
+		}
+	}
+	for _, l := range v.Lanes {
+		for _, leaf := range l.Leaves {
+			if leaf.Class == c.Name {
+				out.Waiting += leaf.Waiting
+			}
+		}
+	}
+	for _, r := range v.Runs {
+		if r.Class == c.Name {
+			out.InFlight += r.counts[jobs.Running]
+		}
+	}
+	for _, p := range v.Pauses {
+		if p.Class == c.Name {
+			out.Level, out.Note = dashboard.Warn, "paused: "+orElse(p.Detail, p.Reason)
+		}
+	}
+	return out
+}
+
+func (r runStatus) view(now time.Time) dashboard.RunView {
+	c := r.counts
+	v := dashboard.RunView{
+		ID: r.ID, Name: r.Name, Class: r.Class, Total: r.Rows, Good: c[jobs.Done] + c[jobs.Cached], Bad: c.Bad(),
+		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(),
+	}
+	if r.ETA != nil {
+		v.ETA = *r.ETA
+	}
+	if v.Bad > 0 || r.Workers == 0 && c.Open() > 0 {
+		v.Level = dashboard.Warn
+	}
+	return v
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nightshift/limiter/gateway"
+	"nightshift/limiter/gemini"
+)
+
+type gatewayOptions struct {
+	*factory
+	Listen  string
+	Observe bool
+	JSON    bool
+}
+
+func newGatewayCmd(f *factory) *cobra.Command {
+	o := &gatewayOptions{factory: f}
+	cmd := &cobra.Command{
+		Use:   "gateway",
+		Short: "Serve Gemini's own API behind the shared permits, for callers in any language",
+		Long: "Serves generateContent, streamGenerateContent, embedContent, batchEmbedContents and countTokens as Gemini does.\n" +
+			"Clients change their base URL, and nothing else when their key was adopted (`nightshift keys adopt`).\n" +
+			"--observe meters and refuses nothing: a week of it tells who eats the quota (`nightshift quota who`).",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runGateway(cmd.Context(), o) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.Listen, "listen", "", "`ADDRESS` to listen at (default gateway.listen)")
+	fl.BoolVar(&o.Observe, "observe", false, "meter and refuse nothing; unknown keys pass too")
+	fl.BoolVar(&o.JSON, "log-json", false, "log JSON lines")
+	return cmd
+}
+
+func runGateway(ctx context.Context, o *gatewayOptions) error {
+	be, err := o.openService(ctx, "gateway", o.JSON)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	be.conf.Gateway.Listen = orElse(o.Listen, be.conf.Gateway.Listen)
+	be.conf.Gateway.Observe = be.conf.Gateway.Observe || o.Observe
+	l, err := gateway.Listen(be.conf.Gateway.Listen)
+	if err != nil {
+		return fmt.Errorf("gateway.listen: %w", err)
+	}
+	return be.serveGateway(ctx, l)
+}
+
+// serveGateway serves on l until the context ends and its calls have.
+func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
+	out, err := b.newOutlet("gateway")
+	if err != nil {
+		return firstError(err, l.Close())
+	}
+	defer out.close(b.log)
+	g, err := gateway.New(gateway.Config{
+		Transport: out.transport, BaseURL: b.conf.Gemini.BaseURL, Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Lanes: out.lanes,
+		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
+		Ready: func(ctx context.Context) error { return b.rdb.Ping(ctx).Err() },
+		Direct: func(ctx context.Context, d gemini.DirectCall) error {
+			return gemini.Direct(ctx, b.lim, out.lanes, out.kept, d, time.Now())
+		},
+		Logger: b.log,
+	})
+	if err != nil {
+		return firstError(fmt.Errorf("gateway.%w", err), l.Close())
+	}
+	b.log.Info("gateway is ready", "listen", l.Addr().String()+b.conf.Gateway.PathPrefix, "project", b.conf.Gemini.Project,
+		"models", len(b.conf.Models), "observe", b.conf.Gateway.Observe)
+	b.warnGateway(ctx, l)
+	go b.keepSoft(ctx, out.transport)
+	return gateway.Server{Logger: b.log}.Serve(ctx, l, g)
+}
+
+// warnGateway says what would surprise the callers.
+func (b *backend) warnGateway(ctx context.Context, l net.Listener) {
+	if keys, err := gateway.NewKeys(b.rdb, nil).List(ctx); err == nil && len(keys) == 0 && !b.conf.Gateway.Observe {
+		b.log.Warn("nobody has a key: every call will be refused", "remedy", "nightshift keys adopt, or nightshift keys add")
+	}
+	if b.conf.Gateway.Observe {
+		b.log.Warn("observing: nothing is refused and unknown keys pass; whoever reaches this address spends the project's quota")
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		b.log.Warn("reachable from other machines over plain HTTP: keys travel unencrypted", "listen", a.String())
+	}
+	if b.conf.Gemini.API == "simulated" {
+		b.log.Warn("the API is simulated by this process: every call gets a made-up answer")
+	}
+}
+
+// keepSoft tells the transport what it may let through while Redis is away: the
+// gateways that were seen last share the floor of each class that people wait
+// for, in the smallest of the lanes.
+func (b *backend) keepSoft(ctx context.Context, t *gemini.Transport) {
+	for {
+		if seen, err := gemini.MeterProcesses(ctx, b.rdb, b.conf.scope()); err == nil {
+			t.SetSoft(b.conf.soft(livingGateways(seen, time.Now())))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Second):
+		}
+	}
+}
+
+// livingGateways counts this one too, which may not have been heard of yet.
+func livingGateways(seen []gemini.MeterProcess, now time.Time) int64 {
+	var n int64
+	for _, p := range seen {
+		if strings.HasPrefix(p.Name, "gateway:") && now.Sub(p.Last) < 15*time.Second {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+func (c *Config) soft(gateways int64) map[string]gemini.SoftAllowance {
+	out := map[string]gemini.SoftAllowance{}
+	for _, class := range c.classTable() {
+		if class.Pausable || class.Smooth {
+			continue
+		}
+		least := int64(0)
+		for _, m := range c.Models {
+			share := class.IdleFloorPPM(orElse(m.Lend, "auto"))
+			if n := m.RPM * share / ppm / gateways; m.RPM > 0 && (least == 0 || n < least) {
+				least = n
+			}
+		}
+		out[class.Name] = gemini.SoftAllowance{PerMinute: least}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"nightshift/scheduler"
+)
+
+func newHealthCmd(f *factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Show how those who wait for answers fare, and what follows from it",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	show := &cobra.Command{
+		Use:   "show",
+		Short: "Show the last look: calls, p95, refusals, by class and feature",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runHealthShow(cmd.Context(), f) },
+	}
+	f.addOutputFlag(show)
+	cmd.AddCommand(show, newHealthHoldCmd(f))
+	return cmd
+}
+
+func newHealthHoldCmd(f *factory) *cobra.Command {
+	end := false
+	cmd := &cobra.Command{
+		Use:   "hold DURATION",
+		Short: "Keep the monitor from deciding for a while; what is paused stays so, what runs goes on",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := time.ParseDuration(firstArg(args))
+			if !end && (err != nil || d <= 0) {
+				return usageErrorf("hold %q: want a time such as 30m", firstArg(args))
+			}
+			return runHealthHold(cmd.Context(), f, d, end)
+		},
+	}
+	cmd.Flags().BoolVar(&end, "end", false, "let the monitor decide again now")
+	return cmd
+}
+
+func runHealthHold(ctx context.Context, f *factory, d time.Duration, end bool) error {
+	be, err := f.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	if end {
+		if err := be.control().ReleaseMonitor(ctx, operator()); err != nil {
+			return err
+		}
+		fmt.Fprintln(f.Out, "The health monitor decides again.")
+		return nil
+	}
+	h, err := be.control().HoldMonitor(ctx, d, operator())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(f.Out, "The health monitor decides nothing until %s; nightshift health hold --end lets it decide before.\n", clock(h.Until, f.now()))
+	return nil
+}
+
+func runHealthShow(ctx context.Context, f *factory) error {
+	be, err := f.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	s, err := be.control().Status(ctx)
+	if err != nil {
+		return err
+	}
+	if f.opts.output == "table" {
+		fmt.Fprintln(f.Out, healthSentence(s, f.now()))
+		printSchedulers(f, s)
+	}
+	t := newTable("CLASS", "FEATURE", "CALLS", "P95", "FIRST TOKEN P95", "429S", "REFUSED", "RATIO", "VERDICT").numeric(2, 3, 4, 5, 6, 7)
+	for _, r := range s.View.Rows {
+		t.row(r.Class, orElse(r.Feature, "(all)"), humanize.Comma(r.Calls), seconds(r.P95), seconds(r.FirstToken),
+			humanize.Comma(r.Provider429), humanize.Comma(r.Refused), percent(r.Ratio), healthVerdict(r))
+	}
+	if f.opts.output == "table" && len(t.rows) == 0 {
+		return nil
+	}
+	return f.print(t, s)
+}
+
+func healthVerdict(r scheduler.FeatureHealth) string {
+	switch {
+	case r.Bad != "":
+		return r.Bad
+	case !r.Judged:
+		return "part of its class"
+	}
+	return "well"
+}
+
+func printSchedulers(f *factory, s scheduler.Status) {
+	if s.Leader != nil {
+		fmt.Fprintf(f.Out, "leader: %s since %s; %s standing by\n", s.Leader.Name(), clock(s.Leader.Started, f.now()), plural(len(s.Standby), "scheduler"))
+	}
+	for _, w := range s.Warnings {
+		fmt.Fprintf(f.Out, "note: %s\n", w)
+	}
+	for _, b := range s.Bypass {
+		fmt.Fprintf(f.Out, "note: %s\n", b)
+	}
+	for queue, until := range s.Overrides {
+		fmt.Fprintf(f.Out, "note: %s stays open over a health pause until %s\n", queue, clock(until, f.now()))
+	}
+}
+
+// phaseWords say what a phase means for bulk.
+var phaseWords = map[scheduler.Phase]string{
+	scheduler.Healthy: "well, nothing is held back",
+	scheduler.Yield:   "bad, bulk yields",
+	scheduler.Paused:  "bad, bulk is paused",
+	scheduler.Ramping: "well again, bulk comes back little by little",
+	scheduler.Trickle: "bad and not by bulk, which goes on at a trickle",
+}
+
+// healthSentence is the monitor's state in a line.
+func healthSentence(s scheduler.Status, now time.Time) string {
+	if s.Leader == nil {
+		return "not watched: no scheduler runs (nightshift scheduler)"
+	}
+	parts := []string{phaseWords[s.Phase]}
+	if s.Phase != scheduler.Healthy {
+		parts[0] += fmt.Sprintf(" since %s (%s)", clock(s.Since, now), s.Why)
+	}
+	if s.Hold != nil {
+		parts = append(parts, fmt.Sprintf("held by %s until %s", s.Hold.By, clock(s.Hold.Until, now)))
+	}
+	var calls, refused int64
+	for _, r := range s.View.Rows {
+		if r.Feature == "" {
+			calls, refused = calls+r.Calls, refused+r.Refused+r.Provider429
+		}
+	}
+	if calls == 0 {
+		return strings.Join(append(parts, "nobody called in the last "+ago(s.View.Over)), "; ")
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(refused), plural(int(calls), "call"), ago(s.View.Over))), "; ")
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"nightshift/limiter/gemini"
+	"nightshift/limiter/gemini/geminitest"
+)
+
+// outlet is a process's one way to Gemini, with what it keeps of each call.
+type outlet struct {
+	transport *gemini.Transport
+	lanes     *gemini.LaneMap
+	records   *gemini.Recorder
+	meter     *gemini.Meter
+	kept      gemini.Records // both
+}
+
+// newOutlet opens it; process names who counts ("worker", "gateway").
+func (b *backend) newOutlet(process string) (*outlet, error) {
+	base, key, err := b.conf.provider()
+	if err != nil {
+		return nil, err
+	}
+	lanes, err := b.conf.laneMap()
+	if err != nil {
+		return nil, err
+	}
+	records, err := gemini.NewRecorder(b.conf.recordsDir(), b.conf.Records.Keep)
+	if err != nil {
+		return nil, err
+	}
+	o := &outlet{lanes: lanes, records: records}
+	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})
+	o.kept = gemini.Fan(records, o.meter)
+	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
+		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Gate: b.lim, Lanes: lanes,
+		Records: o.kept, MaxWait: b.conf.maxWaits(), Logger: b.log,
+	})
+	if err != nil {
+		o.close(b.log)
+		return nil, err
+	}
+	return o, nil
+}
+
+// processName tells processes of a kind apart: worker:host:pid.
+func processName(kind string) string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s:%s:%d", kind, host, os.Getpid())
+}
+
+// close writes the last call records and counts down.
+func (o *outlet) close(log *slog.Logger) {
+	if err := firstError(o.records.Close(), o.meter.Close()); err != nil {
+		log.Warn("the last call records could not be written", "err", err)
+	}
+}
+
+// provider gives the way out and the key: the real API, or the simulated one in
+// this process, which needs no key.
+func (l *loaded) provider() (http.RoundTripper, string, error) {
+	if l.Gemini.API == "simulated" {
+		sim, err := geminitest.New(l.simulation())
+		return sim, "simulated", err
+	}
+	key, err := l.apiKey()
+	return nil, key, err
+}
+
+// apiKey reads the provider's key. It is never printed, not even in part.
+func (l *loaded) apiKey() (string, error) {
+	if file := l.Gemini.APIKeyFile; file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", configErrorf("gemini.api_key_file: %v", err)
+		}
+		if key := strings.TrimSpace(string(b)); key != "" {
+			return key, checkKey(key, "gemini.api_key_file: "+file)
+		}
+		return "", configErrorf("gemini.api_key_file: %s is empty", file)
+	}
+	if key := strings.TrimSpace(os.Getenv(l.Gemini.APIKeyEnv)); key != "" {
+		return key, checkKey(key, "the environment variable "+l.Gemini.APIKeyEnv)
+	}
+	return "", fmt.Errorf("no API key: put it in the environment variable %s (one is made at https://aistudio.google.com/apikey), "+
+		"or name a file in gemini.api_key_file; --gemini simulated needs none", l.Gemini.APIKeyEnv)
+}
+
+// checkKey refuses what no header can carry: every call would fail by it. The
+// key itself is not repeated.
+func checkKey(key, where string) error {
+	bad := strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	if bad < 0 {
+		return nil
+	}
+	return configErrorf("%s holds no API key: its character %d is a space, a line break or not ASCII; is there more than the key in it?",
+		where, len([]rune(key[:bad]))+1)
+}
+
+// keyRemedy is what to do when the provider refuses the key.
+func (l *loaded) keyRemedy() string {
+	if file := l.Gemini.APIKeyFile; file != "" {
+		return "put a working key into " + file + " and restart the worker"
+	}
+	return "put a working key into " + l.Gemini.APIKeyEnv + " and restart the worker"
+}
+
+// simulation is a simulated project with the limits that are configured, so
+// that a 429 of it means what a 429 of the real one would mean.
+func (l *loaded) simulation() geminitest.Config {
+	c := geminitest.Config{
+		Strict:  true,
+		Latency: geminitest.Latency{Base: 300 * time.Millisecond, PerToken: 6 * time.Millisecond, Sigma: 0.3},
+	}
+	for name, m := range l.Models {
+		for _, n := range append([]string{name}, m.Aliases...) {
+			c.Models = append(c.Models, geminitest.Model{
+				Name: n, Bucket: name, ContextTokens: m.ContextTokens, Embeds: strings.Contains(n, "embedding"),
+				Limits: geminitest.Limits{RPM: m.RPM, InputTPM: m.InputTPM, RPD: m.RPD, Concurrency: m.Concurrency},
+			})
+		}
+	}
+	return c
+}
+
+// maxWaits is how long each class waits in place for a permit.
+func (l *loaded) maxWaits() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, c := range l.classTable() {
+		out[c.Name] = c.MaxWait
+	}
+	return out
+}

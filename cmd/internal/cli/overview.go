@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
+	"nightshift/worker"
+)
+
+// overview is the operator's one screen, gathered once for status and for the
+// dashboard's home.
+type overview struct {
+	At        time.Time            `json:"at"`
+	Project   string               `json:"project"`
+	Health    scheduler.Status     `json:"health"`
+	Pauses    []limiter.Pause      `json:"pauses"`
+	Throttles []limiter.Throttle   `json:"throttles"`
+	Users     []*userOfQuota       `json:"users"` // of the last five minutes
+	Lanes     []limiter.LaneState  `json:"lanes"`
+	Runs      []runStatus          `json:"runs"`
+	Fleet     []worker.WorkerInfo  `json:"workers"`
+	Events    []limiter.Event      `json:"events"` // the last few
+	Spent     []spent              `json:"spend"`
+	Advice    []advice             `json:"advice"`
+	samples   []gemini.UsageSample // behind Users
+}
+
+// lately is what the screen calls "now".
+const lately = 5 * time.Minute
+
+// overview gathers the screen. Each part is one or two round trips.
+func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error) {
+	o := &overview{At: now, Project: b.conf.Gemini.Project}
+	for _, gather := range []func(context.Context) error{
+		func(ctx context.Context) (err error) { o.Runs, o.Fleet, err = b.statuses(ctx); return err },
+		func(ctx context.Context) (err error) { o.Pauses, err = b.lim.Pauses(ctx); return err },
+		func(ctx context.Context) (err error) { o.Throttles, err = b.lim.Throttles(ctx); return err },
+		func(ctx context.Context) (err error) { o.Lanes, err = b.laneStates(ctx, ""); return err },
+		func(ctx context.Context) (err error) {
+			o.Events, err = b.lim.Events(ctx, now.Add(-24*time.Hour), 6)
+			return err
+		},
+		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
+		func(ctx context.Context) (err error) { o.Spent, err = b.spent(ctx, now); return err },
+		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
+	} {
+		if err := gather(ctx); err != nil {
+			return nil, err
+		}
+	}
+	o.estimate()
+	o.advise(b)
+	return o, nil
+}
+
+func (o *overview) gatherUsers(ctx context.Context, b *backend) error {
+	from := o.At.Add(-lately).Truncate(time.Minute)
+	samples, err := gemini.ReadMeter(ctx, b.rdb, b.conf.scope(), gemini.StepMinute, from, o.At)
+	if len(samples) > 0 {
+		from = samples[0].At // what has just begun is not averaged with the silence before
+	}
+	o.Users, o.samples = whoTable(samples, from, o.At), samples
+	return err
+}
+
+// laneStates are those of one model, or of all.
+func (b *backend) laneStates(ctx context.Context, model string) ([]limiter.LaneState, error) {
+	lanes, err := b.lim.Lanes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states := []limiter.LaneState{}
+	for _, lc := range lanes {
+		if model != "" && !equalModel(model, lc.Lane) {
+			continue
+		}
+		s, err := b.lim.State(ctx, lc.Lane)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, s)
+	}
+	if len(states) == 0 && model != "" {
+		return nil, noLane(model, lanes)
+	}
+	return states, nil
+}
+
+// weights of the priorities, as the limiter has them when none are configured.
+var weights = map[jobs.Priority]float64{jobs.High: 4, jobs.Normal: 2, jobs.Low: 1}
+
+// estimate gives each open run the end that its lane's pace of the last minutes
+// promises, shared by the runs' weights. A run that nothing came of lately has none.
+func (o *overview) estimate() {
+	total := map[string]float64{} // weights of the open runs by lane
+	for _, r := range o.Runs {
+		if r.counts.Open() > 0 {
+			total[r.lane] += weights[r.Priority]
+		}
+	}
+	pace := o.pace()
+	for i := range o.Runs {
+		r := &o.Runs[i]
+		perMinute := pace[r.Model] * weights[r.Priority] / cmp.Or(total[r.lane], 1)
+		if r.counts.Open() > 0 && perMinute > 0 && r.Hold == "" {
+			at := o.At.Add(time.Duration(float64(r.counts.Open()) / perMinute * float64(time.Minute)))
+			r.ETA = &at
+		}
+	}
+}
+
+// pace is how many rows a minute came through of each model, in the minutes in
+// which any did: a run that has just begun is not slow. Less than a minute says
+// nothing.
+func (o *overview) pace() map[string]float64 {
+	good, minutes := map[string]int64{}, map[string]map[time.Time]bool{}
+	for _, s := range o.samples {
+		if s.Good == 0 || !slices.ContainsFunc(o.Runs, func(r runStatus) bool { return r.Class == s.Class && r.Feature == s.Feature }) {
+			continue
+		}
+		good[s.Model] += s.Good
+		if minutes[s.Model] == nil {
+			minutes[s.Model] = map[time.Time]bool{}
+		}
+		minutes[s.Model][s.At] = true
+	}
+	pace := map[string]float64{}
+	for model, n := range good {
+		passed := time.Duration(len(minutes[model])) * time.Minute
+		if now := o.At.Truncate(time.Minute); minutes[model][now] {
+			passed -= time.Minute - o.At.Sub(now) // the minute of now is not over
+		}
+		if passed >= time.Minute {
+			pace[model] = float64(n) / passed.Minutes()
+		}
+	}
+	return pace
+}

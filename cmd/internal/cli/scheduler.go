@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/scheduler"
+)
+
+func newSchedulerCmd(f *factory) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "scheduler",
+		Short: "Watch over those who wait for answers: pause bulk when they suffer, keep work windows, mend what was lost",
+		Long: "Any number may run: one leads, the others stand by and take over within ten seconds. It watches the shared\n" +
+			"figures of interactive calls and holds pausable classes back when they are bad (health in the configuration),\n" +
+			"keeps work windows (windows), reconciles queues with what is paused, and sweeps up what was lost.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			be, err := f.openService(cmd.Context(), "scheduler", asJSON)
+			if err != nil {
+				return err
+			}
+			defer be.close()
+			return be.runScheduler(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
+	return cmd
+}
+
+func (b *backend) runScheduler(ctx context.Context) error {
+	s := b.newScheduler()
+	b.log.Info("scheduler is ready", "project", b.conf.Gemini.Project, "windows", len(b.conf.Windows), "p95", *b.conf.Health.P95)
+	err := s.Run(ctx)
+	b.log.Info("scheduler has ended")
+	return err
+}
+
+// newScheduler wires what one process does for all.
+func (b *backend) newScheduler() *scheduler.Scheduler {
+	owner := strings.TrimPrefix(processName(""), ":")
+	control := b.control()
+	source := scheduler.MeterSource{Redis: b.rdb, Scope: b.conf.scope()}
+	all, own := b.conf.Health.thresholds()
+	drainer := &jobs.Drainer{Store: b.store, Dir: b.conf.resultsDir(), Logger: b.log}
+	return &scheduler.Scheduler{
+		Control: control,
+		Monitor: &scheduler.Monitor{Control: control, Source: source, Owner: owner, Rules: b.conf.Health.rules(),
+			Watch: scheduler.Watch{Thresholds: all, Features: own}},
+		Windows:   &scheduler.Windows{Control: control, Of: b.conf.workWindows(), Owner: owner},
+		Sweeper:   &scheduler.Sweeper{Redis: b.rdb, Store: b.store, Owner: owner, Logger: b.log},
+		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
+		Bypass:    &scheduler.BypassWatch{Control: control, Source: source, Owner: owner},
+		Also:      []func(context.Context){drainer.Run},
+		Owner:     owner, Digest: b.conf.schedulerDigest(), Logger: b.log,
+	}
+}
+
+// resultsDir is where finished runs' results are drained to.
+func (l *loaded) resultsDir() string { return filepath.Join(l.stateDir(), "results") }
+
+// workWindows were checked when the configuration was read.
+func (c *Config) workWindows() map[string]scheduler.Window {
+	out := map[string]scheduler.Window{}
+	for class, text := range c.Windows {
+		if w, err := scheduler.ParseWindow("windows."+class, text, c.zone()); err == nil {
+			out[class] = w
+		}
+	}
+	return out
+}
+
+// schedulerDigest tells schedulers apart that would decide differently.
+func (c *Config) schedulerDigest() string {
+	return digest(c.Health, c.Windows, c.TimeZone, c.limiterConfig())
+}
+
+// digest is a short name for settings: equal ones have the same.
+func digest(settings ...any) string {
+	b, err := json.Marshal(settings)
+	if err != nil {
+		return "" // never: they were read from YAML
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
