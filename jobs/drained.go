@@ -116,7 +116,17 @@ func (s *Store) openParts(ctx context.Context, run string) (*parts, error) {
 	return newParts(dir), nil
 }
 
-// claim makes dir the directory of the run's drained files, if there is none,
+// reload reads a run that was claimed just now. Of one that was purged meanwhile
+// the claim is all there is.
+func (s *Store) reload(ctx context.Context, m meta) (meta, error) {
+	now, err := s.meta(ctx, m.ID)
+	if errors.Is(err, ErrNoRun) {
+		err = errors.Join(err, s.rdb.Del(ctx, runKey(m.ID)).Err())
+	}
+	return now, err
+}
+
+// claimDrained makes dir the directory of the run's drained files, if there is none,
 // and gives its manifest. The manifest comes first: a claim that was cut off is
 // made again with the same id.
 func (s *Store) claimDrained(ctx context.Context, m meta, dir string) (Manifest, error) {
@@ -137,7 +147,7 @@ func (s *Store) claimDrained(ctx context.Context, m meta, dir string) (Manifest,
 		if err := s.rdb.HSetNX(ctx, runKey(m.ID), "drained", rec).Err(); err != nil {
 			return have, err
 		}
-		if m, err = s.meta(ctx, m.ID); err != nil {
+		if m, err = s.reload(ctx, m); err != nil {
 			return have, err
 		}
 	}

@@ -1,11 +1,13 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -174,6 +176,10 @@ func removeParts(dir string) (files int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	// The manifest, by which the directory is known, goes last.
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int {
+		return cmp.Compare(slices.Index([]string{manifestName}, a.Name()), slices.Index([]string{manifestName}, b.Name()))
+	})
 	for _, e := range entries {
 		name := e.Name()
 		ours := strings.HasPrefix(name, "part-") && strings.HasSuffix(name, ".jsonl.gz")

@@ -2,41 +2,70 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
 // PurgeOptions are the choices of a purge.
 type PurgeOptions struct {
-	Drained bool // remove drained files too
+	Drained bool // remove drained files too; a *DrainedElsewhereError when they are not to be seen, and nothing is removed
 }
 
 // PurgeReport says what a purge removed.
 type PurgeReport struct {
 	Rows  int64  // of the run
-	Kept  string // directory of drained results that stays; "" when there is none
+	Kept  string // directory of drained results that stays, on the host that wrote it; "" when there is none
 	Files int    // drained files that were removed
 }
 
 // Purge removes a run: its record, ledger, fields, results and the tasks that
 // no worker holds. What a handler still brings is refused from then on.
-func (s *Store) Purge(ctx context.Context, run string, _ PurgeOptions) (PurgeReport, error) {
+func (s *Store) Purge(ctx context.Context, run string, o PurgeOptions) (PurgeReport, error) {
 	m, err := s.meta(ctx, run)
 	if err != nil {
 		return PurgeReport{}, err
 	}
-	if _, err := s.Cancel(ctx, run); err != nil {
-		return PurgeReport{}, err
-	}
 	r := PurgeReport{Rows: m.Rows}
+	dir, err := s.purgeDir(m, o, &r)
+	if err != nil {
+		return r, err
+	}
+	if _, err := s.Cancel(ctx, run); err != nil {
+		return r, err
+	}
 	if err := s.forgetName(ctx, run); err != nil {
 		return r, err
 	}
 	if err := s.rdb.ZRem(ctx, keyRuns, run).Err(); err != nil {
 		return r, err
 	}
+	keys := append(m.keys(), countKey(run), endKey(run))
+	if err := inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() }); err != nil {
+		return r, err
+	}
+	if dir != "" {
+		if r.Files, err = removeParts(dir); err != nil {
+			return r, fmt.Errorf("purge %s: %w", m.Title(), err)
+		}
+	}
 	// The record goes last: a purge that was cut off can be made again.
-	keys := append(m.keys(), countKey(run), endKey(run), runKey(run))
-	return r, inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() })
+	return r, s.rdb.Unlink(ctx, runKey(run)).Err()
+}
+
+// purgeDir gives the directory that is to be removed, "" for none, and notes one
+// that stays.
+func (s *Store) purgeDir(m meta, o PurgeOptions, r *PurgeReport) (string, error) {
+	dir, err := s.drainedDir(m)
+	if o.Drained {
+		return dir, err
+	}
+	var elsewhere *DrainedElsewhereError
+	if errors.As(err, &elsewhere) {
+		r.Kept = elsewhere.Host + ":" + elsewhere.Dir
+		return "", nil
+	}
+	r.Kept = dir
+	return "", err
 }
 
 func (s *Store) forgetName(ctx context.Context, run string) error {

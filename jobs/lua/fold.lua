@@ -7,7 +7,7 @@
 --
 -- Returns 1, or 0 when nothing was done.
 local HEAD = 264
-if redis.call('GETRANGE', KEYS[2], 0, 7) ~= ARGV[1] then
+if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('GETRANGE', KEYS[2], 0, 7) ~= ARGV[1] then
   return 0
 end
 local bytes, names = 0, {}
