@@ -36,6 +36,12 @@ func virtual(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
+// pass lets virtual time go by, and what falls into it happen.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 // startDrainer runs a drainer until the test ends it.
 func (b *bench) startDrainer(d Drainer) (log *bytes.Buffer, stop func()) {
 	log = &bytes.Buffer{}
@@ -63,7 +69,6 @@ func TestDrainer(t *testing.T) {
 		b.end(halfGood(open, 2)...)
 		log, stop := b.startDrainer(Drainer{Dir: dir})
 		defer stop()
-		pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
 		pass(time.Minute)
 		if len(b.inFiles(filepath.Join(dir, run))) != 5 || b.bytes(run) == 0 {
 			t.Errorf("of the run that has ended %d are in files, %d bytes in Redis", len(b.inFiles(filepath.Join(dir, run))), b.bytes(run))
@@ -109,8 +114,7 @@ func TestDrainerTakesMuch(t *testing.T) {
 		}
 		_, stop := b.startDrainer(Drainer{Dir: dir})
 		defer stop()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		if got := b.inFiles(filepath.Join(dir, run)); len(got) != 1 {
 			t.Errorf("the files have %v", got)
 		}
@@ -136,8 +140,7 @@ func TestDrainerOfAnotherHost(t *testing.T) {
 		b.end(halfGood(other, 1)...)
 		log, stop := b.startDrainer(Drainer{Dir: dir, Keep: -1})
 		defer stop()
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
+		pass(10 * time.Minute)
 		if n := strings.Count(log.String(), "WARN"); n != 1 || !strings.Contains(log.String(), away) {
 			t.Errorf("%d warnings:\n%s", n, log)
 		}

@@ -30,7 +30,7 @@ func (s *Store) Fold(ctx context.Context, run string) (int64, error) {
 		return 0, err
 	}
 	zw := newFolder()
-	defer zw.Close()
+	defer func() { _ = zw.Close() }()
 	var folded int64
 	for n, ok := range ended {
 		if ctx.Err() != nil {

@@ -53,7 +53,9 @@ func TestPaused(t *testing.T) {
 	targets := map[string]func(jobs.Run) limiter.Pause{
 		"class": func(jobs.Run) limiter.Pause { return limiter.Pause{Class: "bulk"} },
 		"run":   func(run jobs.Run) limiter.Pause { return limiter.Pause{Run: run.ID} },
-		"queue": func(jobs.Run) limiter.Pause { return limiter.Pause{Lane: testLane, Priority: limiter.Priority(jobs.Low)} },
+		"queue": func(jobs.Run) limiter.Pause {
+			return limiter.Pause{Lane: testLane, Priority: limiter.Priority(jobs.Low)}
+		},
 	}
 	for name, target := range targets {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func TestMaxWaitLeavesOthers(t *testing.T) {
 			if time.Now().After(open) {
 				return nil
 			}
-			return &limiter.Denied{Reason: limiter.ReasonShare, Limiter: "rpm", RetryAfterMS: max(open.Sub(time.Now()).Milliseconds(), 1)}
+			return &limiter.Denied{Reason: limiter.ReasonShare, Limiter: "rpm", RetryAfterMS: max(time.Until(open).Milliseconds(), 1)}
 		}
 		var runs []jobs.Run
 		for i, most := range []time.Duration{2 * time.Minute, 20 * time.Second, 0} {
