@@ -36,8 +36,8 @@ func virtual(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-// pass lets virtual time go by, and what falls into it happen.
-func pass(d time.Duration) {
+// later lets virtual time go by, and what falls into it happen.
+func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
@@ -69,29 +69,29 @@ func TestDrainer(t *testing.T) {
 		b.end(halfGood(open, 2)...)
 		log, stop := b.startDrainer(Drainer{Dir: dir})
 		defer stop()
-		pass(time.Minute)
+		later(time.Minute)
 		if len(b.inFiles(filepath.Join(dir, run))) != 5 || b.bytes(run) == 0 {
 			t.Errorf("of the run that has ended %d are in files, %d bytes in Redis", len(b.inFiles(filepath.Join(dir, run))), b.bytes(run))
 		}
 		if _, err := os.Stat(filepath.Join(dir, open)); err == nil {
 			t.Error("a run with open rows was drained")
 		}
-		if pass(22 * time.Hour); b.bytes(run) == 0 {
+		if later(22 * time.Hour); b.bytes(run) == 0 {
 			t.Error("trimmed within the day")
 		}
 		if n, err := b.Retry(b.ctx, run, RetryFilter{}); err != nil || n != 2 {
 			t.Fatalf("retried %d (%v)", n, err)
 		}
 		b.end(ended(Task{Run: run, Index: 1, Gen: 1}, Done, "better"), ended(Task{Run: run, Index: 3, Gen: 1}, Done, "better"))
-		pass(time.Minute)
+		later(time.Minute)
 		if got := b.inFiles(filepath.Join(dir, run)); got["r3"] != "done better" || len(got) != 5 {
 			t.Errorf("the files have %v", got)
 		}
-		if pass(3 * time.Hour); b.bytes(run) == 0 {
+		if later(3 * time.Hour); b.bytes(run) == 0 {
 			t.Error("trimmed within a day of what came last")
 		}
 		want := b.outputs(run)
-		if pass(22 * time.Hour); b.bytes(run) != 0 {
+		if later(22 * time.Hour); b.bytes(run) != 0 {
 			t.Error("not trimmed after a day")
 		}
 		b.same(run, want)
@@ -114,7 +114,7 @@ func TestDrainerTakesMuch(t *testing.T) {
 		}
 		_, stop := b.startDrainer(Drainer{Dir: dir})
 		defer stop()
-		pass(time.Second)
+		later(time.Second)
 		if got := b.inFiles(filepath.Join(dir, run)); len(got) != 1 {
 			t.Errorf("the files have %v", got)
 		}
@@ -140,7 +140,7 @@ func TestDrainerOfAnotherHost(t *testing.T) {
 		b.end(halfGood(other, 1)...)
 		log, stop := b.startDrainer(Drainer{Dir: dir, Keep: -1})
 		defer stop()
-		pass(10 * time.Minute)
+		later(10 * time.Minute)
 		if n := strings.Count(log.String(), "WARN"); n != 1 || !strings.Contains(log.String(), away) {
 			t.Errorf("%d warnings:\n%s", n, log)
 		}

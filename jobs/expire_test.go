@@ -59,12 +59,12 @@ func TestRetriedRowsWaitAnew(t *testing.T) {
 		most := patient("n", time.Hour)
 		run := b.enqueue(most, rows("a:1", "b:1", "c:1"), EnqueueOptions{}).Run.ID
 		b.end(ended(Task{Run: run, Index: 0}, Failed, "bad"))
-		pass(50 * time.Minute)
+		later(50 * time.Minute)
 		if n, err := b.Retry(b.ctx, run, RetryFilter{}); err != nil || n != 1 {
 			t.Fatalf("retried %d (%v)", n, err)
 		}
 		b.want(b.enqueue(most, rows("a:1", "b:2", "c:1", "d:1"), EnqueueOptions{Update: true}), tally{new: 1, known: 2, changed: 1})
-		pass(20 * time.Minute)
+		later(20 * time.Minute)
 		if got := b.begin(Task{Run: run, Index: 0, Gen: 1}); got.Waited != 20*time.Minute || got.MaxWait != time.Hour {
 			t.Errorf("a has waited %v of %v", got.Waited, got.MaxWait)
 		}
@@ -78,11 +78,11 @@ func TestRetriedRowsWaitAnew(t *testing.T) {
 		if got := b.sweep(run); got.Expired != 0 {
 			t.Errorf("swept %+v", got)
 		}
-		pass(40*time.Minute + time.Second)
+		later(40*time.Minute + time.Second)
 		if got := b.sweep(run); got.Expired != 0 { // the workers have half a minute to see it
 			t.Errorf("swept %+v", got)
 		}
-		pass(expireGrace)
+		later(expireGrace)
 		if got := b.sweep(run); got.Expired != 3 || got.Open != 0 {
 			t.Errorf("swept %+v", got)
 		}
