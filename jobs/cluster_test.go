@@ -85,9 +85,19 @@ func TestCluster(t *testing.T) {
 	if got, err := b.Cancel(b.ctx, run); err != nil || got.Cancelled != 51 {
 		t.Errorf("cancelled %+v (%v)", got, err)
 	}
+	if folded := b.fold(run); folded == 0 {
+		t.Error("nothing was folded")
+	}
+	if err := drainAndTrim(b.ctx, b.Store, run, t.TempDir()); err != nil {
+		t.Error(err)
+	}
 	n := 0
 	if err := b.Results(b.ctx, run, ResultsOptions{Completed: true}, func(Result) error { n++; return nil }); err != nil || n != 61 {
 		t.Errorf("%d results (%v)", n, err)
+	}
+	late := b.enqueue(patient("late", time.Hour), numbered(2), EnqueueOptions{}).Run.ID
+	if gone, err := b.Expire(b.ctx, late, time.Now().Add(2*time.Hour)); err != nil || len(gone) != 2 {
+		t.Errorf("%v have expired (%v)", gone, err)
 	}
 	if _, err := b.Purge(b.ctx, run, PurgeOptions{}); err != nil {
 		t.Error(err)
