@@ -30,7 +30,9 @@ type backlog struct {
 	table []string
 }
 
-func newBacklog(b *testing.B) *backlog { return &backlog{fleet: newFleet(b, quota{rpm: 6000})} }
+func newBacklog(b *testing.B) *backlog {
+	return &backlog{fleet: newFleet(b, quota{rpm: 6000}, bulkAloneConf)}
+}
 
 func (l *backlog) row(what, wanted, format string, a ...any) {
 	line := fmt.Sprintf("| %s | %s | %s |", what, fmt.Sprintf(format, a...), wanted)

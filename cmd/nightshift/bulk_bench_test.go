@@ -41,7 +41,7 @@ func words(n int) string {
 // bulkAlone gives the fleet so many rows a minute that it never runs out.
 func bulkAlone(b *testing.B, q quota, rowsPerMinute int, unit string, text func(int) string) {
 	for b.Loop() {
-		f := newFleet(b, q)
+		f := newFleet(b, q, bulkAloneConf)
 		run := f.enqueue("bulk", int(float64(rowsPerMinute)*(benchFor.Minutes()+2)), jobs.Normal, text)
 		f.startWorkers(*benchWorkers)
 		f.await("the first call", time.Minute, func() bool { return len(f.calls()) > 0 })
@@ -51,7 +51,7 @@ func bulkAlone(b *testing.B, q quota, rowsPerMinute int, unit string, text func(
 		to, after := time.Now(), f.redisLoad()
 		waits, done = f.waits()-waits, f.counts(run)[jobs.Done]-done
 		calls, all := f.calls(), f.counts(run)
-		report{f: f, q: q, unit: unit, from: from, to: to}.print(calls, []string{
+		report{b: b, f: f, q: q, unit: unit, from: from, to: to}.print(calls, []string{
 			fmt.Sprintf("| reschedules a row that was looked at, the sweep included | %.2f | ≤ 1.3 |", float64(f.waits())/float64(max(1, all.Total()-all[jobs.Queued]))),
 			fmt.Sprintf("| reschedules a job after the sweep | %.2f | |", float64(waits)/float64(max(1, done))),
 			fmt.Sprintf("| rows left when it ended | %d | > 0 |", all.Open()),
@@ -65,6 +65,7 @@ func bulkAlone(b *testing.B, q quota, rowsPerMinute int, unit string, text func(
 
 // report is what the server admitted from one moment to another.
 type report struct {
+	b        *testing.B
 	f        *fleet
 	q        quota
 	unit     string
@@ -87,8 +88,8 @@ func (r report) print(calls []simCall, more []string) {
 		perMinute[int(c.At.Sub(r.from).Minutes())] += r.amount(c)
 	}
 	used := float64(sum) / (float64(limit) * r.to.Sub(r.from).Minutes())
-	r.f.ReportMetric(used, "used")
-	r.f.ReportMetric(float64(refused), "429s")
+	r.b.ReportMetric(used, "used")
+	r.b.ReportMetric(float64(refused), "429s")
 	rows := append([]string{
 		fmt.Sprintf("| share of the limit (%d %s a minute) | %.3f | ≥ 0.96 |", limit, r.unit, used),
 		fmt.Sprintf("| minute by minute | %.3f | |", shares(perMinute[:len(perMinute)-1], limit)),

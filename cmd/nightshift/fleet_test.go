@@ -31,10 +31,9 @@ const benchModel = "gemini-3.5-flash-lite"
 type quota struct{ rpm, inputTPM int64 }
 
 // fleet is a fleet of real processes: a Redis, the simulated Gemini as a server
-// that counts exact sliding minutes, and workers. Bulk is alone in it: nothing
-// is left for calls from outside or for interactive ones.
+// that counts exact sliding minutes, and whatever of ours a test starts.
 type fleet struct {
-	*testing.B
+	testing.TB
 	dir     string
 	env     []string
 	sim     string // its URL
@@ -43,19 +42,24 @@ type fleet struct {
 	workers []*exec.Cmd
 }
 
-func newFleet(b *testing.B, q quota) *fleet {
+// bulkAloneConf: nothing is left for calls from outside or for those above bulk.
+const bulkAloneConf = "models:\n  %s: {rpm: %d, input_tpm: %d, outside: 0}\n" +
+	"classes:\n  interactive: {guarantee: 0, floor: 0}\n  agent: {guarantee: 0}\n"
+
+// newFleet starts Redis and Gemini. conf is a format for the model, its requests
+// and its input tokens a minute.
+func newFleet(b testing.TB, q quota, conf string) *fleet {
 	b.Helper()
 	server, err := exec.LookPath("redis-server")
 	if err != nil {
 		b.Skip("no redis-server in PATH")
 	}
-	f := &fleet{B: b, dir: b.TempDir()}
+	f := &fleet{TB: b, dir: b.TempDir()}
 	redisURL := f.startRedis(server)
 	f.env = append(os.Environ(), "NIGHTSHIFT_REDIS="+redisURL, "GEMINI_API_KEY=not-a-real-key",
 		"HOME="+f.dir, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"))
 	f.sim = f.startSim(q)
-	f.write("nightshift.yaml", fmt.Sprintf("gemini: {base_url: %q}\nmodels:\n  %s: {rpm: %d, input_tpm: %d, outside: 0}\n"+
-		"classes:\n  interactive: {guarantee: 0, floor: 0}\nrun: {model: %s}\n", f.sim, benchModel, q.rpm, q.inputTPM, benchModel))
+	f.write("nightshift.yaml", fmt.Sprintf("gemini: {base_url: %q}\nrun: {model: %s}\n"+conf, f.sim, benchModel, benchModel, q.rpm, q.inputTPM))
 	return f
 }
 
