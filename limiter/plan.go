@@ -56,7 +56,9 @@ func part(amount, ppm int64) int64 {
 }
 
 // Floors of a class that has a guarantee, by how its lane lends: auto knows no
-// week of traffic yet, now trusts the short forecast alone.
+// week of traffic yet, now trusts the short forecast alone. A smoothed class has
+// the smaller one in any case: it never comes as a burst, so its forecast is in
+// time, and what is held for callers who may not exist is lost to the night.
 const (
 	autoFloorPPM = 100_000
 	nowFloorPPM  = 20_000
@@ -70,9 +72,11 @@ func (c Class) IdleFloorPPM(lend string) int64 {
 		return max(c.FloorPPM, c.GuaranteePPM)
 	case "now":
 		return max(c.FloorPPM, min(nowFloorPPM, c.GuaranteePPM))
-	default:
-		return max(c.FloorPPM, min(autoFloorPPM, c.GuaranteePPM))
 	}
+	if c.Smooth {
+		return max(c.FloorPPM, min(nowFloorPPM, c.GuaranteePPM))
+	}
+	return max(c.FloorPPM, min(autoFloorPPM, c.GuaranteePPM))
 }
 
 // share works out what a class may count on in a limit.
