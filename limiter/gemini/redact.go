@@ -9,9 +9,11 @@ import (
 )
 
 // secrets are the shapes of what must never be written down: Google API keys
-// of both kinds, OAuth tokens, and whatever stands where a credential does.
+// of both kinds, OAuth tokens, the gateway's own keys, and whatever stands where
+// a credential does.
 var secrets = regexp.MustCompile(`AIza[0-9A-Za-z_-]{10,}` +
 	`|\bAQ\.[0-9A-Za-z_-]{10,}` +
+	`|\bnsk_[A-Z2-7]{8,}` +
 	`|\bya29\.[0-9A-Za-z._-]+` +
 	`|(?i)\b(?:bearer|basic) +[0-9A-Za-z._~+/=-]{8,}` +
 	`|(?i)((?:[?&]|%3f|%26)(?:key|access_token|oauth_token)(?:=|%3d))[^&\s"'#]+` +

@@ -26,6 +26,8 @@ func TestRedact(t *testing.T) {
 		"map[X-Goog-Api-Key:[secretvalue1]]":                 "map[X-Goog-Api-Key:[[redacted]]]",
 		`"x-goog-api-key": "secretvalue1"`:                   `"x-goog-api-key": "[redacted]"`,
 		"the monkey=banana and a key: value stay":            "the monkey=banana and a key: value stay",
+		"nsk_ABCDEFGHIJ234567 is revoked":                    "[redacted] is revoked",
+		"nsk_ alone, nsk_lower":                              "nsk_ alone, nsk_lower",
 		"ask AQ. or AIza":                                    "ask AQ. or AIza",
 		"":                                                   "",
 	} {
