@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -63,7 +64,7 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	g, err := gateway.New(gateway.Config{
 		Transport: out.transport, BaseURL: b.conf.Gemini.BaseURL, Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Lanes: out.lanes,
 		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
-		Ready: func(ctx context.Context) error { return b.rdb.Ping(ctx).Err() },
+		Ready: b.ready,
 		Direct: func(ctx context.Context, d gemini.DirectCall) error {
 			return gemini.Direct(ctx, b.lim, out.lanes, out.kept, d, time.Now())
 		},
@@ -77,6 +78,15 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	b.warnGateway(ctx, l)
 	go b.keepSoft(ctx, out.transport)
 	return gateway.Server{Logger: b.log}.Serve(ctx, l, g)
+}
+
+// ready says whether calls can be admitted: the shared state is there and has limits.
+func (b *backend) ready(ctx context.Context) error {
+	lanes, err := b.lim.Lanes(ctx)
+	if err == nil && len(lanes) == 0 {
+		err = errors.New("no lane has limits")
+	}
+	return err
 }
 
 // warnGateway says what would surprise the callers.
