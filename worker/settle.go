@@ -26,7 +26,7 @@ func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 		return l.putBack(ctx, j, out)
 	case out.end == jobs.None && !l.last(j, out):
 		return l.tryAgain(ctx, j, out)
-	case out.end == jobs.None && out.lane && l.health.bad(l.w.cfg.Now()):
+	case out.end == jobs.None && out.lane && (l.health.bad(l.w.cfg.Now()) || l.way.doubtful(l.w.cfg.Now())):
 		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")"})
 	case out.end == jobs.None:
 		out.end = lastState(out)

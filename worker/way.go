@@ -28,17 +28,18 @@ type way struct {
 
 	lost      int             // connections in a row that ended before an answer
 	lostSince time.Time       // when that began
-	lostRows  map[string]bool // whose they were; no more than lostMost
+	lostRows  map[string]bool // whose they were; no more than lostMany
 }
 
 // A connection that ends before any byte of an answer may be the row's bad luck.
 // So many in a row, over so long, are a way that is no way: a proxy or firewall
-// that resets what it lets in. If they all were of one or two rows it may be
-// these: then it is believed for lostFew only.
+// that resets what it lets in. It may also do so for what some rows say, and
+// those are the last that a run has left: few rows are believed for lostFew only.
 const (
 	lostMost = 3
 	lostFor  = 10 * time.Second
-	lostFew  = 10 * time.Minute
+	lostFew  = 5 * time.Minute
+	lostMany = 20
 )
 
 // enter asks to make a call. Without a way it gives the time to wait; probe is
@@ -82,11 +83,19 @@ func (w *way) lose(row string, now time.Time) bool {
 		w.lostSince, w.lostRows = now, map[string]bool{}
 	}
 	w.lost++
-	if len(w.lostRows) < lostMost {
+	if len(w.lostRows) < lostMany {
 		w.lostRows[row] = true
 	}
 	since := now.Sub(w.lostSince)
-	return w.lost >= lostMost && since >= lostFor && (len(w.lostRows) >= lostMost || since < lostFew)
+	return w.lost >= lostMost && since >= lostFor && (len(w.lostRows) >= lostMany || since < lostFew)
+}
+
+// doubtful says that several rows' connections have ended so, and none has had an
+// answer since: no row should fail of it yet.
+func (w *way) doubtful(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost >= lostMost && len(w.lostRows) >= lostMost && now.Sub(w.lostSince) < lostFor
 }
 
 // shut notes that a call did not reach the provider, and gives the time to wait.

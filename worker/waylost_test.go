@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -104,7 +105,8 @@ func TestConnectionsThatBreak(t *testing.T) {
 }
 
 // TestOneBrokenConnection: among good calls it is the row's own failure: it is
-// tried again, and a row whose every connection breaks ends.
+// tried again, and a row whose every connection breaks ends, also when it is the
+// last that is left.
 func TestOneBrokenConnection(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
@@ -116,9 +118,9 @@ func TestOneBrokenConnection(t *testing.T) {
 		}}
 		cfg := r.config()
 		cfg.Concurrency, cfg.Client = 1, r.clientVia(road, r.gate)
-		run := r.enqueue(70, spec())
+		run := r.enqueue(12, spec())
 		r.start(cfg)
-		if c := r.await(run, 5*time.Minute); c[jobs.Done] != 69 || c[jobs.Failed] != 1 {
+		if c := r.await(run, 10*time.Minute); c[jobs.Done] != 11 || c[jobs.Failed] != 1 {
 			t.Errorf("rows are %s", tally(c))
 		}
 		all := r.results(run)
@@ -131,39 +133,60 @@ func TestOneBrokenConnection(t *testing.T) {
 	})
 }
 
-// TestLosing: three connections in a row over ten seconds are no way; of one or
-// two rows they are believed for ten minutes, since it may be these rows; an
-// answer makes all good.
+// TestLosing: three connections in a row over ten seconds are no way; of few rows
+// they are believed for five minutes, since it may be these rows; an answer makes
+// all good.
 func TestLosing(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC)
-	type loss struct {
-		row string
-		at  time.Duration
-		ok  bool // an answer came before it
-	}
 	for name, tc := range map[string]struct {
-		losses []loss
-		want   bool // of the last
+		rows   int             // whose connections were lost at the start
+		later  []time.Duration // when that of the first was lost again
+		answer bool            // one came before the last
+		want   bool            // of the last
 	}{
-		"two":              {[]loss{{"a", 0, false}, {"b", time.Minute, false}}, false},
-		"at once":          {[]loss{{"a", 0, false}, {"b", 0, false}, {"c", 9 * time.Second, false}}, false},
-		"over ten seconds": {[]loss{{"a", 0, false}, {"b", 0, false}, {"c", 10 * time.Second, false}}, true},
-		"an answer":        {[]loss{{"a", 0, false}, {"b", 0, false}, {"c", 20 * time.Second, true}}, false},
-		"one row":          {[]loss{{"a", 0, false}, {"a", 8 * time.Second, false}, {"a", 9 * time.Minute, false}}, true},
-		"one row for long": {[]loss{{"a", 0, false}, {"b", 8 * time.Second, false}, {"a", 11 * time.Minute, false}}, false},
-		"many for long":    {[]loss{{"a", 0, false}, {"b", 0, false}, {"c", 8 * time.Second, false}, {"a", 31 * time.Minute, false}}, true},
+		"two":              {rows: 1, later: []time.Duration{time.Minute}},
+		"at once":          {rows: 2, later: []time.Duration{9 * time.Second}},
+		"over ten seconds": {rows: 2, later: []time.Duration{10 * time.Second}, want: true},
+		"an answer":        {rows: 2, later: []time.Duration{20 * time.Second}, answer: true},
+		"one row":          {rows: 1, later: []time.Duration{8 * time.Second, 4 * time.Minute}, want: true},
+		"few for long":     {rows: 19, later: []time.Duration{5 * time.Minute}},
+		"many for long":    {rows: 20, later: []time.Duration{5 * time.Hour}, want: true},
 	} {
 		var w way
+		for i := range tc.rows {
+			w.lose(strconv.Itoa(i), start)
+		}
 		got := false
-		for _, l := range tc.losses {
-			if l.ok {
+		for i, at := range tc.later {
+			if tc.answer && i == len(tc.later)-1 {
 				w.open()
 			}
-			got = w.lose(l.row, start.Add(l.at))
+			got = w.lose("0", start.Add(at))
 		}
 		if got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// TestLastAttemptInDoubt: rows that may be tried only once do not fail in the
+// seconds before it is clear that there is no way.
+func TestLastAttemptInDoubt(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		road := &breaking{to: r.sim, err: io.EOF, breaks: always}
+		cfg := r.config()
+		cfg.Client = r.clientVia(road, r.gate)
+		run := r.enqueue(40, spec(func(s *jobs.Spec) { s.Attempts = 1 }))
+		r.start(cfg)
+		pass(30 * time.Second)
+		if c, _ := r.store.Counts(t.Context(), run.ID); c[jobs.Failed] >= lostMost {
+			t.Errorf("rows are %s", tally(c))
+		}
+		road.set(never)
+		if c := r.await(run, 2*time.Minute); c[jobs.Done] <= 40-lostMost {
+			t.Errorf("rows are %s", tally(c))
+		}
+	})
 }
