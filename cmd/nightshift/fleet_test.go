@@ -40,6 +40,7 @@ type fleet struct {
 	rdb     *redis.Client
 	store   *jobs.Store
 	workers []*exec.Cmd
+	all     []*exec.Cmd // started, Redis not
 }
 
 // bulkAloneConf: nothing is left for calls from outside or for those above bulk.
@@ -111,11 +112,20 @@ func (f *fleet) start(cmd *exec.Cmd, log string) {
 	f.must(err)
 	cmd.Stderr = file
 	f.must(cmd.Start())
+	f.all = append(f.all, cmd)
 	f.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = file.Close()
 	})
+}
+
+// stopAll ends what was started, so that one fleet does not slow the next one.
+func (f *fleet) stopAll() {
+	for _, cmd := range f.all {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
 }
 
 func (f *fleet) startWorkers(n int) {
@@ -225,7 +235,7 @@ func (f *fleet) await(what string, most time.Duration, ok func() bool) time.Dura
 		if time.Since(begin) > most {
 			f.Fatalf("not within %v: %s", most, what)
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 	}
 	return time.Since(begin)
 }

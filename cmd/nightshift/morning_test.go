@@ -27,7 +27,7 @@ func TestMorning(t *testing.T) {
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() { chat.ask(ctx) })
-		time.Sleep(10 * time.Millisecond) // a hundred within a second
+		<-time.After(10 * time.Millisecond) // a hundred within a second
 	}
 	all.Wait()
 	spike := len(chat.answers())

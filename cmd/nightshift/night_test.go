@@ -153,7 +153,7 @@ func (p *people) answers() []answer {
 	return append([]answer(nil), p.heard...)
 }
 
-// simulate changes how the provider behaves: `slow` or `faults`.
+// simulate changes how the provider behaves.
 func (n *night) simulate(what string, body any) {
 	n.Helper()
 	b, err := json.Marshal(body)
@@ -164,15 +164,6 @@ func (n *night) simulate(what string, body any) {
 	if resp.StatusCode >= 300 {
 		n.Fatalf("/sim/%s: HTTP %d", what, resp.StatusCode)
 	}
-}
-
-// faults are what the provider does from now on.
-func (n *night) faults(list ...string) {
-	n.Helper()
-	if list == nil {
-		list = []string{}
-	}
-	n.simulate("faults", map[string]any{"faults": list, "replace": true})
 }
 
 // of gives the calls that the provider saw of those whose id begins so.
