@@ -40,7 +40,7 @@ func TestSchedulerDoesItAll(t *testing.T) {
 		Control:   r.c,
 		Monitor:   &Monitor{Control: r.c, Source: meter, Owner: "a"},
 		Windows:   &Windows{Control: r.c, Of: map[string]Window{"evaluation": closed}, Owner: "a"},
-		Sweeper:   &Sweeper{Redis: r.rdb, Store: r.store, Owner: "a"},
+		Sweeper:   &Sweeper{Redis: r.rdb, Store: r.store, Owner: "a", Young: -1},
 		Snapshots: &Snapshots{Control: r.c, Dir: t.TempDir()},
 		Bypass:    &BypassWatch{Control: r.c, Source: meter, Owner: "a"},
 		Also: []func(context.Context){func(ctx context.Context) {

@@ -24,11 +24,14 @@ const newLease = 30 * time.Second
 
 // Sweeper finds what got lost between asynq and the ledger and mends it.
 type Sweeper struct {
-	Redis  redis.UniversalClient
-	Store  *jobs.Store
-	Owner  string        // names this process in the lease
-	Every  time.Duration // between two sweeps; default 30 s, longer when a sweep takes long
-	Logger *slog.Logger  // nothing is logged when nil
+	Redis redis.UniversalClient
+	Store *jobs.Store
+	Owner string        // names this process in the lease
+	Every time.Duration // between two sweeps; default 30 s, longer when a sweep takes long
+	// Young is how long after an enqueue began a run is left alone: rows stand in
+	// the ledger before their tasks are written. Default 1 min; negative: not at all.
+	Young  time.Duration
+	Logger *slog.Logger // nothing is logged when nil
 }
 
 // Report says what one sweep over all queues and open runs mended.
@@ -124,6 +127,9 @@ func (s *Sweeper) sweepRuns(ctx context.Context, r *Report) error {
 	}
 	var errs []error
 	for _, run := range runs {
+		if time.Since(run.Updated) < cmp.Or(s.Young, time.Minute) {
+			continue
+		}
 		if err := s.sweepRun(ctx, run.ID, r); err != nil {
 			errs = append(errs, fmt.Errorf("run %s: %w", run.ID, err))
 		}

@@ -51,7 +51,11 @@ func TestSweepMendsOpenRuns(t *testing.T) {
 	store := jobs.NewStore(rdb, jobs.StoreOptions{})
 	run := enqueued(t, store)
 	lose(t, rdb, run, 1)
-	s := &Sweeper{Redis: rdb, Store: store}
+	young := &Sweeper{Redis: rdb, Store: store}
+	if r, err := young.Sweep(t.Context()); err != nil || r.Runs != 0 {
+		t.Errorf("sweep of a run that may still be written: %+v, err %v, want it left alone", r, err)
+	}
+	s := &Sweeper{Redis: rdb, Store: store, Young: -1}
 	r, err := s.Sweep(t.Context())
 	if err != nil || r.Runs != 1 || r.Recreated != 1 || r.Mended() != 1 {
 		t.Errorf("first sweep: %+v, err %v, want one task made again", r, err)
@@ -88,10 +92,11 @@ func TestOneSweeps(t *testing.T) {
 	first, leave := context.WithCancel(t.Context())
 	second, end := context.WithCancel(t.Context())
 	defer end()
+	defer leave()
 	lose(t, rdb, run, 0)
-	all.Go(func() { (&Sweeper{Redis: rdb, Store: store, Owner: "a"}).Run(first) })
+	all.Go(func() { (&Sweeper{Redis: rdb, Store: store, Owner: "a", Young: -1}).Run(first) })
 	until("nothing was mended at the start")
-	all.Go(func() { (&Sweeper{Redis: rdb, Store: store, Owner: "b"}).Run(second) })
+	all.Go(func() { (&Sweeper{Redis: rdb, Store: store, Owner: "b", Young: -1}).Run(second) })
 	lose(t, rdb, run, 2)
 	leave()
 	until("the standby did not take over within ten seconds")
