@@ -15,12 +15,12 @@ import (
 const abortFor = 15 * time.Minute
 
 // errAborted is why an aborted call's context ended.
-var errAborted = errors.New("the run was cancelled with --now")
+var errAborted = errors.New("the run was cancelled or paused with --now")
 
 // Abort makes all workers drop the calls of a run that are in flight, within
 // about a second. Their estimates stay charged, since the provider may have
-// counted them. The run's rows must have been cancelled first (Store.Cancel),
-// or their tasks come again.
+// counted them. Their rows come again, without blame, unless they were cancelled
+// before (Store.Cancel) or the run is paused.
 func Abort(ctx context.Context, rdb redis.UniversalClient, run string, now time.Time) error {
 	old := strconv.FormatInt(now.Add(-abortFor).UnixMilli(), 10)
 	if err := rdb.ZRemRangeByScore(ctx, abortsKey, "-inf", old).Err(); err != nil {

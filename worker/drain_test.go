@@ -93,6 +93,35 @@ func TestAbort(t *testing.T) {
 	})
 }
 
+// TestAbortOfAPause: the calls of a paused run are dropped; its rows wait without
+// blame and are made once it is resumed.
+func TestAbortOfAPause(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		r.slow(50 * time.Second)
+		run := r.enqueue(2, spec(func(s *jobs.Spec) { s.Attempts = 1 }))
+		r.start(r.config())
+		r.until(run, 10*time.Second, "both rows run", func(c jobs.Counts) bool { return c[jobs.Running] == 2 })
+		pass(5 * time.Second)
+		r.gate.set(func(g *testGate) {
+			g.deny = func(limiter.Request) *limiter.Denied {
+				return &limiter.Denied{Reason: limiter.ReasonPaused, RetryAfterMS: 30_000, Detail: "operator by ann"}
+			}
+		})
+		if err := Abort(t.Context(), r.rdb, run.ID, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		r.until(run, 5*time.Second, "both rows wait", func(c jobs.Counts) bool { return c[jobs.Waiting] == 2 })
+		r.gate.set(func(g *testGate) { g.deny = nil })
+		if c := r.await(run, 3*time.Minute); c[jobs.Done] != 2 {
+			t.Errorf("rows are %s", tally(c))
+		}
+		if calls := len(r.sim.Calls()); calls != 4 {
+			t.Errorf("%d calls, want 4: two that were aborted, two that were answered", calls)
+		}
+	})
+}
+
 // TestCancelKeepsPaidAnswers: without --now a call in flight ends and its answer
 // is kept.
 func TestCancelKeepsPaidAnswers(t *testing.T) {

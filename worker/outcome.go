@@ -25,7 +25,7 @@ type outcome struct {
 	fail  *jobs.RowError // a real failure; also the error of a bad end
 	limit int            // fail: at most so many attempts for this cause; 0: the run's
 	lane  bool           // fail: it may be the lane's trouble and not the row's
-	// dropped: nothing is written; somebody else has ended the row already.
+	// dropped: the call was aborted by a person; the row itself is not to blame.
 	dropped bool
 	answer
 }

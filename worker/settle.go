@@ -19,8 +19,8 @@ func (l *lane) attempts(j *job) int {
 // settle writes down what became of the row and tells asynq.
 func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 	switch {
-	case out.dropped:
-		return nil
+	case out.dropped: // a cancelled row's task finds that out when it comes back
+		return l.putBack(ctx, j, outcome{wait: time.Second, why: "its call was aborted"})
 	case out.wait > 0:
 		out.wait = l.cut(j, out.wait)
 		return l.putBack(ctx, j, out)

@@ -72,6 +72,8 @@ func deniedText(d *limiter.Denied) string {
 	switch {
 	case why == "":
 		why = "waiting (" + string(d.Reason) + ")"
+	case d.Reason == limiter.ReasonShare && d.Detail != "": // a throttle or a cap
+		why = "waiting for quota (" + d.Detail + ")"
 	case d.Reason == limiter.ReasonQuota && d.Limiter != "":
 		why += " (" + d.Limiter + ")"
 	case d.Detail != "" && d.Reason == limiter.ReasonPaused:

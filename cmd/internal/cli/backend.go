@@ -97,7 +97,7 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	return &backend{
 		conf:  c,
 		rdb:   rdb,
-		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Logger: log}),
+		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log}),
 		lim:   limiter.NewRedis(rdb, scope, limiter.RedisOptions{Logger: log}),
 		log:   log,
 	}
