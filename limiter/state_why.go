@@ -64,9 +64,10 @@ func (v laneView) protection(d, i int, c ClassUse, peak int64) []string {
 	case c.Protected > s.floor && c.Protected == s.guarantee:
 		return []string{fmt.Sprintf("guarantee %s, the most that is kept", percent(v.plan.classes[i].GuaranteePPM))}
 	case c.Protected > s.floor:
-		f := fmt.Sprintf("short forecast 1.5 x peak %d", (peak+8)/16)
+		most := (peak + 8) / 16 // kept in sixteenths
+		f := fmt.Sprintf("short forecast of its largest use of late: 1.5 x %d", most)
 		if p.unit == Requests {
-			f += " + 2 x sqrt"
+			f += fmt.Sprintf(" + 2 x sqrt(%d)", most)
 		}
 		return []string{f}
 	}

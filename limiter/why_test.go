@@ -26,7 +26,7 @@ func TestStateSaysWhy(t *testing.T) {
 
 		b.granted(b.request("interactive", Amounts{100, 0, 1000}))
 		b.wait(500 * time.Millisecond)
-		show(0, 0, ClassUse{Used: 100, Protected: 169, Floor: 100, Forecast: 169, Why: "short forecast 1.5 x peak 100 + 2 x sqrt"})
+		show(0, 0, ClassUse{Used: 100, Protected: 169, Floor: 100, Forecast: 169, Why: "short forecast of its largest use of late: 1.5 x 100 + 2 x sqrt(100)"})
 		b.throttle(Throttle{Reason: "health", Owner: "monitor", ToPPM: 100_000})
 		show(1, 2, ClassUse{Cap: 1000, Why: "at most 80 %; at most 10 % now: throttle health by monitor"})
 		b.granted(b.request("interactive", Amounts{400}))
