@@ -35,14 +35,14 @@ func (c *Control) Pause(ctx context.Context, q PauseRequest) (Effect, error) {
 		return Effect{}, err
 	}
 	e, err := c.effect(ctx, q.Target, p.Reason)
-	c.note(ctx, limiter.EventPause, q.Target, q.Owner, pauseText(q.Target, p))
+	c.note(ctx, limiter.EventPause, q.Target, q.Owner, pauseText(c.Describe(ctx, q.Target), p))
 	return e, err
 }
 
-func pauseText(t Target, p limiter.Pause) string {
-	s := t.Describe() + " is paused for reason " + p.Reason
+func pauseText(what string, p limiter.Pause) string {
+	s := what + " is paused for reason " + p.Reason
 	if !p.Until.IsZero() {
-		s += " until " + p.Until.Format("15:04:05 MST")
+		s += " until " + p.Until.Format(untilLayout)
 	}
 	if p.Detail != "" {
 		s += ": " + p.Detail
@@ -85,16 +85,29 @@ func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect
 		err = stillHeld(t, e.Still)
 	}
 	if lifted > 0 || !until.IsZero() {
-		c.note(ctx, limiter.EventResume, t, q.By, resumeText(t, until))
+		c.note(ctx, limiter.EventResume, t, q.By, resumeText(c.Describe(ctx, t), until))
 	}
 	return e, err
 }
 
-func resumeText(t Target, until time.Time) string {
+func resumeText(what string, until time.Time) string {
 	if until.IsZero() {
-		return t.Describe() + " is resumed"
+		return what + " is resumed"
 	}
-	return fmt.Sprintf("%s is resumed, the monitor is overruled until %s", t.Describe(), until.Format("15:04:05 MST"))
+	return fmt.Sprintf("%s is resumed, the monitor is overruled until %s", what, until.Format(untilLayout))
+}
+
+// untilLayout has the day too: an event is read on another one.
+const untilLayout = "Mon 15:04:05 MST"
+
+// Describe is Target.Describe with a run's name, where it has one.
+func (c *Control) Describe(ctx context.Context, t Target) string {
+	if t.Run != "" && c.Store != nil {
+		if run, err := c.Store.Load(ctx, t.Run); err == nil {
+			return "run " + run.Title()
+		}
+	}
+	return t.Describe()
 }
 
 // stillHeld gives the error for the first reason that still holds; nil for none.
