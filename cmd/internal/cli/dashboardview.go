@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
@@ -42,12 +43,21 @@ func (b *backend) dashboardPauses(ctx context.Context) ([]dashboard.PauseView, e
 	return pauseViews(pauses), err
 }
 
+// pauseViews has one line for what was closed together.
 func pauseViews(pauses []limiter.Pause) []dashboard.PauseView {
 	out := []dashboard.PauseView{}
 	for _, p := range pauses {
 		v := dashboard.PauseView{Target: p.Target(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since, Until: p.Until}
 		if p.Reason == scheduler.ReasonHealth || p.Reason == scheduler.ReasonWindow {
 			v.Until = time.Time{} // a lease that is renewed as long as the reason holds
+		}
+		at := slices.IndexFunc(out, func(o dashboard.PauseView) bool {
+			o.Target = v.Target
+			return o == v
+		})
+		if at >= 0 {
+			out[at].Target += ", " + strings.TrimPrefix(v.Target, "class ")
+			continue
 		}
 		out = append(out, v)
 	}

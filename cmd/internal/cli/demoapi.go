@@ -44,3 +44,17 @@ func (a *demoAPI) wasted() (all, wasted int) {
 	}
 	return all, wasted
 }
+
+// lately is how many calls a second of rows and of people began in the last d.
+func (a *demoAPI) lately(now time.Time, d time.Duration) (rows, people float64) {
+	for _, c := range a.Calls() {
+		switch {
+		case now.Sub(c.At) > d:
+		case c.ID != "":
+			rows += 1 / d.Seconds()
+		default:
+			people += 1 / d.Seconds()
+		}
+	}
+	return rows, people
+}

@@ -70,7 +70,7 @@ func (o *demoOptions) play(ctx context.Context, b *backend, s *stage, gated, dir
 		r.direct.heard = people.play(ctx, start, func(ctx context.Context, i int) heard { return straight.ask(ctx, question(i)) })
 	})
 	all.Go(func() { r.direct.bulk = straight.bulk(ctx, demoPrompts(), b.conf.Worker.Concurrency) })
-	r.gated.bulk, err = o.tellStory(ctx, b, run, start)
+	r.gated.bulk, err = o.tellStory(ctx, b, gated, run, start)
 	all.Wait()
 	if err != nil || ctx.Err() != nil {
 		return nil, firstError(ctx.Err(), err)
@@ -119,8 +119,8 @@ func slowDown(ctx context.Context, start time.Time, apis ...*demoAPI) {
 
 // tellStory prints what happens while it happens, until the run has ended and
 // the people have gone; it gives the time that the run took.
-func (o *demoOptions) tellStory(ctx context.Context, b *backend, run jobs.Run, start time.Time) (took time.Duration, err error) {
-	st := &story{o: o, b: b, run: run, start: start}
+func (o *demoOptions) tellStory(ctx context.Context, b *backend, api *demoAPI, run jobs.Run, start time.Time) (took time.Duration, err error) {
+	st := &story{o: o, api: api, b: b, run: run, start: start}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {

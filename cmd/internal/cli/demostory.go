@@ -16,6 +16,7 @@ import (
 // that things take.
 type story struct {
 	o     *demoOptions
+	api   *demoAPI
 	b     *backend
 	run   jobs.Run
 	start time.Time
@@ -93,18 +94,17 @@ func (s *story) tellEvents(ctx context.Context, at time.Duration) error {
 	return nil
 }
 
-// tellRates prints what the last full five seconds were like.
+// tellRates prints what the last five seconds were like at the provider, and how
+// long people waited in the last ten or so.
 func (s *story) tellRates(ctx context.Context, at time.Duration, counts jobs.Counts) error {
 	now := time.Now()
 	samples, err := gemini.ReadMeter(ctx, s.b.rdb, s.b.conf.scope(), gemini.Step5s, now.Add(-10*time.Second), now)
 	if err != nil {
 		return err
 	}
-	var bulk, chat gemini.UsageSample
+	var chat gemini.UsageSample
 	for _, x := range samples {
-		if x.Class == "bulk" {
-			bulk.Merge(x)
-		} else {
+		if x.Class == "interactive" {
 			chat.Merge(x)
 		}
 	}
@@ -112,13 +112,11 @@ func (s *story) tellRates(ctx context.Context, at time.Duration, counts jobs.Cou
 	if err != nil {
 		return err
 	}
+	bulk, people := s.api.lately(now, 5*time.Second)
 	fmt.Fprintf(s.o.Out, "%5s  bulk %4.1f/s %-14s chat %4.1f/s  p95 %-6s %3d rows to go  %s\n", stamp(at),
-		rate(bulk), blocks(rate(bulk), 7), rate(chat), orElse(seconds(chat.Latency.Quantile(0.95)), "-"), counts.Open(), phaseMark(health.Phase))
+		bulk, blocks(bulk, 6), people, orElse(seconds(chat.Latency.Quantile(0.95)), "-"), counts.Open(), phaseMark(health.Phase))
 	return nil
 }
-
-// rate is a second's calls over the last ten seconds or so.
-func rate(s gemini.UsageSample) float64 { return float64(s.Sent) / 10 }
 
 func blocks(v, full float64) string {
 	return strings.Repeat("█", min(14, int(v/full*14+0.5)))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -105,5 +106,9 @@ func past(text string, now time.Time) (time.Time, error) {
 		}
 		return at, nil
 	}
-	return dayAndTime(text)
+	t, err := dayAndTime(text)
+	if err != nil {
+		err = errors.New("want a time of day that has passed (22:00), a moment (2026-12-01T10:00) or a time back (3h)")
+	}
+	return t, err
 }

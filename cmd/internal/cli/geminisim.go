@@ -37,7 +37,8 @@ func newGeminiSimCmd(f *factory) *cobra.Command {
 		Short: "Serve a simulated Gemini API that any SDK can be pointed at",
 		Long: "Serves a simulated Gemini API with quotas, real-looking errors and an account of every call. Models and limits\n" +
 			"come from the configuration, from --sim-config, or from --model with its limits. GET /sim/stats and /sim/calls\n" +
-			"tell what it saw.\n\n" + faultHelp,
+			"tell what it saw; while it runs, POST /sim/slow {\"factor\": 3}, /sim/faults {\"faults\": [\"503=1%\"], \"replace\": true},\n" +
+			"/sim/keys/revoke {\"key\": \"…\"} and /sim/reset change how it behaves.\n\n" + faultHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.latency = cmd.Flags().Changed("latency") || cmd.Flags().Changed("per-token") || cmd.Flags().Changed("sigma")

@@ -106,7 +106,7 @@ func healthVerdict(r scheduler.FeatureHealth) string {
 
 func printSchedulers(f *factory, s scheduler.Status) {
 	if s.Leader != nil {
-		fmt.Fprintf(f.Out, "leader: %s since %s; %s standing by\n", s.Leader.Name(), clock(s.Leader.Started, f.now()), plural(len(s.Standby), "scheduler"))
+		fmt.Fprintf(f.Out, "leader: %s (up since %s); %s standing by\n", s.Leader.Name(), clock(s.Leader.Started, f.now()), plural(len(s.Standby), "scheduler"))
 	}
 	for _, w := range s.Warnings {
 		fmt.Fprintf(f.Out, "note: %s\n", w)

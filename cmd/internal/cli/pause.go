@@ -69,6 +69,10 @@ func runPause(ctx context.Context, o *pauseOptions) error {
 	if err != nil {
 		return asTargetError(err)
 	}
+	before, err := be.pausedBefore(ctx, target)
+	if err != nil {
+		return err
+	}
 	effect, err := c.Pause(ctx, scheduler.PauseRequest{Target: target, Owner: operator(), Until: until, Detail: o.Reason})
 	if err != nil {
 		return asTargetError(err)
@@ -78,7 +82,33 @@ func runPause(ctx context.Context, o *pauseOptions) error {
 			return err
 		}
 	}
-	return o.tell(effect, pausedSentence(effect, until, o.now(), o.Now))
+	sentence := pausedSentence(c.Describe(ctx, target), effect, until, o.now(), o.Now)
+	if before != nil {
+		sentence += fmt.Sprintf("\nThat replaces the pause of %s: it held %s.", before.Owner, untilWords(before.Until, o.now()))
+	}
+	return o.tell(effect, sentence)
+}
+
+// pausedBefore is what a person had paused of the target before; nil for nothing.
+func (b *backend) pausedBefore(ctx context.Context, t scheduler.Target) (*limiter.Pause, error) {
+	pauses, err := b.lim.Pauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range pauses {
+		same := p.Class == t.Class && p.Run == t.Run && p.Lane == t.Lane && string(p.Priority) == string(t.Priority)
+		if same && p.Reason == scheduler.ReasonOperator {
+			return &pauses[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func untilWords(until, now time.Time) string {
+	if until.IsZero() {
+		return "until it is resumed"
+	}
+	return "until " + clock(until, now)
 }
 
 // abort drops the calls in flight of every open run that a pause closes.
@@ -128,8 +158,8 @@ func (o *pauseOptions) tell(e scheduler.Effect, sentence string) error {
 	return nil
 }
 
-func pausedSentence(e scheduler.Effect, until, now time.Time, aborted bool) string {
-	parts := []string{e.Target.Describe() + " is paused"}
+func pausedSentence(what string, e scheduler.Effect, until, now time.Time, aborted bool) string {
+	parts := []string{what + " is paused"}
 	if !until.IsZero() {
 		parts[0] += " until " + clock(until, now)
 	}
@@ -179,17 +209,16 @@ func runResume(ctx context.Context, o *pauseOptions) error {
 	if err != nil {
 		return asTargetError(err)
 	}
-	return o.tell(effect, resumedSentence(effect, o.now()))
+	return o.tell(effect, resumedSentence(c.Describe(ctx, target), effect, o.now()))
 }
 
-func resumedSentence(e scheduler.Effect, now time.Time) string {
-	what := e.Target.Describe()
-	if e.Lifted == 0 && len(e.Still) == 0 {
-		return what + " was not paused."
-	}
+func resumedSentence(what string, e scheduler.Effect, now time.Time) string {
 	s := fmt.Sprintf("%s is resumed, %s opened.", what, plural(len(e.Opened), "queue"))
+	if e.Lifted == 0 {
+		s = what + " was not paused."
+	}
 	if !e.Until.IsZero() {
-		s += fmt.Sprintf(" The health monitor is overruled until %s.", clock(e.Until, now))
+		s += fmt.Sprintf(" The health monitor is overruled until %s (nightshift health hold --end lets it decide before).", clock(e.Until, now))
 	}
 	for _, p := range e.Still {
 		s += "\nIt stays closed: " + pauseSentence(&p, now) + "."

@@ -128,7 +128,10 @@ func (f *factory) nextFree(l limiter.LimitState, at time.Time) string {
 	case l.Window == limiter.Day:
 		return clock(l.NextFree, f.now()) + " (Pacific midnight)"
 	}
-	return "in " + ago(l.NextFree.Sub(at))
+	if d := l.NextFree.Sub(at); d >= time.Second {
+		return "in " + ago(d)
+	}
+	return "now"
 }
 
 func waiting(s limiter.LaneState) int64 {
@@ -145,11 +148,10 @@ func (f *factory) printHolds(s limiter.LaneState) {
 		fmt.Fprintf(f.Out, "resting until %s: %s\n", clock(c.Until, f.now()), strings.TrimSpace(string(c.Reason)+" "+c.Detail))
 	}
 	for _, p := range s.Pauses {
-		until := "lifted"
-		if !p.Until.IsZero() {
-			until = clock(p.Until, f.now())
-		}
-		fmt.Fprintf(f.Out, "%s paused by %s (%s) since %s until %s\n", p.Class, p.Owner, p.Reason, clock(p.Since, f.now()), until)
+		fmt.Fprintln(f.Out, pauseSentence(&p, f.now()))
+	}
+	for _, t := range s.Throttles {
+		fmt.Fprintln(f.Out, throttleSentence(t, f.now()))
 	}
 }
 

@@ -162,6 +162,9 @@ func runQuotaWho(ctx context.Context, o *whoOptions) error {
 		samples = slices.DeleteFunc(samples, func(s gemini.UsageSample) bool { return !strings.EqualFold(s.Model, o.Model) })
 	}
 	users := whoTable(samples, from, to)
+	if len(users) > 0 && o.opts.output == "table" {
+		o.say("from %s to %s%s", clock(from, o.now()), clock(to, o.now()), ofModel(o.Model))
+	}
 	if len(users) == 0 {
 		o.say("no calls from %s to %s%s", clock(from, o.now()), clock(to, o.now()), ofModel(o.Model))
 	}

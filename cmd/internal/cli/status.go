@@ -72,7 +72,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.Work
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	st.late = inFlight(counts, fleet, r.Spec.Lane)
 	if counts.Open() > 0 {
-		h, err := b.holdOf(ctx, r.Spec.Lane, fleet, time.Now())
+		h, err := b.runHold(ctx, r, fleet, time.Now())
 		if err != nil {
 			return runStatus{}, err
 		}

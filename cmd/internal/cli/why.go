@@ -12,6 +12,7 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/scheduler"
 	"nightshift/worker"
 )
 
@@ -24,7 +25,7 @@ type whyOptions struct {
 func newWhyCmd(f *factory) *cobra.Command {
 	o := &whyOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "why RUN|ROW|LANE|QUEUE|TRACE",
+		Use:   "why RUN|ROW|CLASS|LANE|QUEUE|TRACE",
 		Short: "Say what something waits for, and until when",
 		Long: "Says in a sentence what a run, a row (of the latest run, or of --run), a lane (a model) or a queue waits\n" +
 			"for, and until when; or what became of a call, by its trace id (the answer's x-nightshift-trace-id), as far as it\n" +
@@ -48,6 +49,9 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 	}
 	defer be.close()
 	if done, err := o.lane(ctx, be); done || err != nil {
+		return err
+	}
+	if done, err := o.class(ctx, be); done || err != nil {
 		return err
 	}
 	named, findErr := be.store.Find(ctx, o.What)
@@ -135,7 +139,14 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 	if !p.Until.IsZero() {
 		until = "until " + clock(p.Until, now)
 	}
-	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Class, p.Owner, clock(p.Since, now), until, orElse(p.Detail, p.Reason))
+	why := orElse(p.Detail, p.Reason)
+	switch p.Reason {
+	case scheduler.ReasonHealth: // a lease that is renewed as long as it holds
+		until, why = "until callers are well", "health: "+why
+	case scheduler.ReasonWindow:
+		until, why = "by its work window", orElse(p.Detail, "window")
+	}
+	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Target(), p.Owner, clock(p.Since, now), until, why)
 }
 
 // tightest is the limit with the least room for bulk, as a share of itself.
@@ -176,6 +187,14 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 	}
 	if n, _ := worker.Serving(be.living(fleet), run.Spec.Lane); n == 0 {
 		fmt.Fprintln(o.Out, "No worker serves its lane: start one with `nightshift worker`.")
+		return nil
+	}
+	h, err := be.runHold(ctx, run, fleet, o.now())
+	if err != nil {
+		return err
+	}
+	if h.why != "" {
+		fmt.Fprintf(o.Out, "%s: %s.\n", run.Title(), h.why)
 		return nil
 	}
 	return o.explainLane(ctx, be, run.Spec.Lane)
@@ -249,6 +268,14 @@ func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row 
 	h, lane, err := o.holdOf(ctx, be, run.Spec.Lane)
 	if err != nil {
 		return err
+	}
+	pauses, err := be.lim.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	if p := pauseOf(pauses, run); p != nil {
+		fmt.Fprintf(o.Out, "%s of %s waits and keeps its place: %s.\n", row.Row, run.Title(), pauseSentence(p, o.now()))
+		return nil
 	}
 	t, err := be.lim.Ticket(ctx, lane, row.ID())
 	switch {

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/worker"
+)
+
+// runHold is what keeps one run from working: its lane's trouble, or a pause of
+// its class, its queue or itself; the zero hold is nothing.
+func (b *backend) runHold(ctx context.Context, run jobs.Run, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
+	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
+	if err != nil || h.why != "" {
+		return h, err
+	}
+	pauses, err := b.lim.Pauses(ctx)
+	if err != nil {
+		return hold{}, err
+	}
+	if p := pauseOf(pauses, run); p != nil {
+		return hold{pauseSentence(p, now), p.Until}, nil
+	}
+	return hold{}, nil
+}
+
+// pauseOf is the pause that keeps the run closed longest; nil when none does.
+func pauseOf(pauses []limiter.Pause, run jobs.Run) *limiter.Pause {
+	var longest *limiter.Pause
+	for i, p := range pauses {
+		if !pauseCloses(p, run) {
+			continue
+		}
+		if longest == nil || !longest.Until.IsZero() && (p.Until.IsZero() || p.Until.After(longest.Until)) {
+			longest = &pauses[i]
+		}
+	}
+	return longest
+}
+
+func pauseCloses(p limiter.Pause, run jobs.Run) bool {
+	switch {
+	case p.Class != "":
+		return p.Class == run.Spec.Class
+	case p.Run != "":
+		return p.Run == run.ID
+	}
+	return p.Lane == run.Spec.Lane && (p.Priority == "" || jobs.Priority(p.Priority) == run.Spec.Priority)
+}
