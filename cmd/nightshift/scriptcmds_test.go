@@ -116,12 +116,13 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("it never says %s; last:\n%s%s", args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 }
 
-// callGemini makes a call as any program would: `gemini ADDRESS KEY STATUS METHOD`.
+// callGemini makes a call as any program would, and wants a text in the answer:
+// `gemini ADDRESS KEY STATUS MODEL:METHOD [TEXT]`.
 func callGemini(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 4 {
-		ts.Fatalf("usage: gemini ADDRESS KEY STATUS METHOD")
+	if len(args) < 4 || len(args) > 5 {
+		ts.Fatalf("usage: gemini ADDRESS KEY STATUS MODEL:METHOD [TEXT]")
 	}
-	url := "http://" + args[0] + "/v1beta/models/gemini-3.5-flash:" + args[3]
+	url := "http://" + args[0] + "/v1beta/models/" + args[3]
 	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"contents":[{"parts":[{"text":"hello"}]}]}`))
 	ts.Check(err)
 	req.Header.Set("x-goog-api-key", args[1])
@@ -133,6 +134,9 @@ func callGemini(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if fmt.Sprint(resp.StatusCode) != args[2] {
 		ts.Fatalf("HTTP %d, want %s: %s", resp.StatusCode, args[2], body)
+	}
+	if len(args) == 5 && !strings.Contains(string(body), args[4]) {
+		ts.Fatalf("no %q in %s", args[4], body)
 	}
 }
 

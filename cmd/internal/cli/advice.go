@@ -27,6 +27,7 @@ func (o *overview) advise(b *backend) {
 	o.adviseLanes(b.conf)
 	o.adviseFleet(b)
 	o.adviseRuns()
+	o.adviseAlerts()
 	for _, p := range o.Pauses {
 		if p.Reason == scheduler.ReasonOperator && p.Until.IsZero() && o.At.Sub(p.Since) > 12*time.Hour {
 			o.add("warn", "nightshift resume "+targetName(p), "%s has been paused by %s for %s", p.Target(), p.Owner, ago(o.At.Sub(p.Since)))
@@ -94,6 +95,15 @@ func (o *overview) adviseRuns() {
 	for _, r := range o.Runs {
 		if bad := r.counts.Bad(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
 			o.add("note", "nightshift errors "+shellWord(orElse(r.Name, r.ID)), "%s of %s have no good answer", plural(int(bad), "row"), orElse(r.Name, r.ID))
+		}
+	}
+}
+
+// adviseAlerts repeats what somebody should have looked at in the last half hour.
+func (o *overview) adviseAlerts() {
+	for _, e := range o.Events {
+		if e.Kind == limiter.EventAlert && o.At.Sub(e.At) < 30*time.Minute {
+			o.add("warn", "nightshift events --kind alert", "%s (%s)", e.Text, clock(e.At, o.At))
 		}
 	}
 }

@@ -29,7 +29,7 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 func (l *loaded) check() error {
 	c := &l.Config
 	checks := []error{
-		oneOf("gemini.api", c.Gemini.API, "live", "simulated"),
+		apiOK(c.Gemini.API),
 		nameOK("gemini.project", c.Gemini.Project),
 		nameOK("gemini.region", c.Gemini.Region),
 		redisOK(c.Redis), baseURLOK(c.Gemini.BaseURL), keyEnvOK(c.Gemini.APIKeyEnv),
@@ -192,6 +192,14 @@ func baseURLOK(text string) error {
 		return errors.New("gemini.base_url: no login and no ?query in it; the key comes from the environment")
 	}
 	return nil
+}
+
+// apiOK tells whoever puts an address there where it belongs.
+func apiOK(api string) error {
+	if strings.Contains(api, "://") {
+		return fmt.Errorf("gemini.api: %q; want live or simulated, and the address in gemini.base_url", gemini.Redact(api))
+	}
+	return oneOf("gemini.api", api, "live", "simulated")
 }
 
 var envPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

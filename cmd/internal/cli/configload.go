@@ -187,8 +187,11 @@ func scalarKeys() map[string]string {
 			f := t.Field(i)
 			at := append(slices.Clone(path), f.Tag.Get("yaml"))
 			switch f.Type.Kind() {
-			case reflect.Map, reflect.Slice, reflect.Pointer:
+			case reflect.Map, reflect.Slice:
 			case reflect.Struct:
+				if strings.HasSuffix(string(f.Tag), `,inline"`) {
+					at = path
+				}
 				walk(f.Type, at)
 			default:
 				out[strings.ToUpper(strings.Join(at, "_"))] = strings.Join(at, ".")

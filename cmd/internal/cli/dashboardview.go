@@ -10,6 +10,7 @@ import (
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
 )
 
@@ -19,7 +20,7 @@ func (b *backend) dashboardOverview(ctx context.Context) (dashboard.Overview, er
 	if err != nil {
 		return dashboard.Overview{}, err
 	}
-	out := dashboard.Overview{At: v.At, Health: healthView(v.Health, v.At), Pauses: pauseViews(v.Pauses)}
+	out := dashboard.Overview{At: v.At, Health: healthView(v.Health, v.At), Pauses: append(pauseViews(v.Pauses), throttleViews(v.Throttles, v.At)...)}
 	for _, l := range v.Lanes {
 		out.Lanes = append(out.Lanes, laneView(l, v.At))
 	}
@@ -40,7 +41,23 @@ func (b *backend) dashboardOverview(ctx context.Context) (dashboard.Overview, er
 
 func (b *backend) dashboardPauses(ctx context.Context) ([]dashboard.PauseView, error) {
 	pauses, err := b.lim.Pauses(ctx)
-	return pauseViews(pauses), err
+	if err != nil {
+		return nil, err
+	}
+	throttles, err := b.lim.Throttles(ctx)
+	return append(pauseViews(pauses), throttleViews(throttles, time.Now())...), err
+}
+
+// throttleViews are classes that have a share only.
+func throttleViews(throttles []limiter.Throttle, now time.Time) []dashboard.PauseView {
+	var out []dashboard.PauseView
+	for _, t := range throttles {
+		out = append(out, dashboard.PauseView{
+			Target: fmt.Sprintf("class %s but for %s", t.Class, percent(float64(t.SharePPM(now))/ppm)),
+			Reason: t.Reason, Owner: t.Owner, Detail: t.Detail, Since: t.Since,
+		})
+	}
+	return out
 }
 
 // pauseViews has one line for what was closed together.
@@ -109,12 +126,18 @@ func laneView(s limiter.LaneState, now time.Time) dashboard.LaneView {
 // classView adds the features of a class up.
 func (v *overview) classView(c limiter.Class) dashboard.ClassView {
 	out := dashboard.ClassView{Name: c.Name}
-	for _, u := range v.Users {
-		if u.Class == c.Name {
-			out.Calls += int64(u.AvgRPM + 0.5)
-			out.Share += u.RequestsShare
-			out.Refused += u.Refused + u.Provider429
-			out.P95 = max(out.P95, time.Duration(u.P95MS)*time.Millisecond)
+	var sum gemini.UsageSample
+	var all int64
+	for _, x := range v.minute {
+		all += x.Requests
+		if x.Class == c.Name {
+			sum.Merge(x)
+		}
+	}
+	out.Calls, out.Share, out.Refused, out.P95 = sum.Calls, ratio(sum.Requests, all), sum.Refused+sum.Provider429, p95of(sum)
+	for _, r := range v.Health.View.Rows {
+		if r.Class == c.Name && r.Bad != "" {
+			out.Level, out.Note = dashboard.Bad, r.Bad
 		}
 	}
 	for _, l := range v.Lanes {
@@ -146,7 +169,7 @@ func (r runStatus) view(now time.Time) dashboard.RunView {
 	if r.ETA != nil {
 		v.ETA = *r.ETA
 	}
-	if v.Bad > 0 || r.Workers == 0 && c.Open() > 0 {
+	if v.Bad > 0 || c.Open() > 0 && (r.Workers == 0 || r.Hold != "") {
 		v.Level = dashboard.Warn
 	}
 	return v

@@ -43,6 +43,9 @@ func (l *loaded) stateDir() string {
 	if dir == "" {
 		dir = filepath.Join(xdg.StateHome, "nightshift")
 	}
+	if l.Gemini.API == "simulated" {
+		return filepath.Join(dir, l.Gemini.Project+".simulated") // a trial takes nothing of the real day's quota
+	}
 	return filepath.Join(dir, l.Gemini.Project)
 }
 

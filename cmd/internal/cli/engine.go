@@ -30,7 +30,7 @@ func (e *engine) count(r jobs.Result) {
 
 // newEngine wires the way out, its client and the worker; sink may be nil.
 func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error) {
-	out, err := b.newOutlet("worker")
+	out, err := b.newOutlet("worker", false)
 	if err != nil {
 		return nil, err
 	}

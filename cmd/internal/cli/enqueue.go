@@ -98,6 +98,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	if err != nil {
 		return err
 	}
+	if err := b.quota.usedToday(ctx, be.lim); err != nil {
+		return err
+	}
 	now := f.now()
 	open := counts.Open() + ahead
 	fc := b.quota.forecast(open, b.tokens/max(b.Rows, 1)*open, now)

@@ -56,7 +56,7 @@ func runGateway(ctx context.Context, o *gatewayOptions) error {
 
 // serveGateway serves on l until the context ends and its calls have.
 func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
-	out, err := b.newOutlet("gateway")
+	out, err := b.newOutlet("gateway", b.conf.Gateway.Observe)
 	if err != nil {
 		return firstError(err, l.Close())
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,6 +22,22 @@ type laneQuota struct {
 	limits  limiter.Limits
 	share   float64 // of each limit that bulk may use
 	most    int64   // the largest request that input_tpm can ever admit; 0: no limit
+	today   int64   // requests of the Pacific day that are used already
+}
+
+// usedToday asks the shared state how much of the day is gone; where it does not
+// know the lane yet, nothing is.
+func (q *laneQuota) usedToday(ctx context.Context, lim *limiter.Redis) error {
+	s, err := lim.State(ctx, q.lane)
+	if errors.Is(err, limiter.ErrUnknownLane) {
+		return nil
+	}
+	for _, l := range s.Limits {
+		if l.Name == "rpd" {
+			q.today = l.Used
+		}
+	}
+	return err
 }
 
 func (l *loaded) quotaOf(model string) (laneQuota, error) {
@@ -110,23 +127,25 @@ func (q laneQuota) forecast(rows, tokens int64, now time.Time) forecast {
 	slower("rpm", rows, q.limits.RPM)
 	slower("input_tpm", tokens, q.limits.InputTPM)
 	if q.limits.RPD > 0 {
-		f.addDays(rows, int64(float64(q.limits.RPD)*q.share), now)
+		f.addDays(rows, int64(float64(q.limits.RPD)*q.share), q.today, now)
 	}
 	return f
 }
 
-// addDays counts the Pacific midnights that a day's limit makes the work wait for.
-func (f *forecast) addDays(rows, perDay int64, now time.Time) {
-	if perDay <= 0 || rows <= perDay {
+// addDays counts the Pacific midnights that a day's limit makes the work wait
+// for, with some of today's gone.
+func (f *forecast) addDays(rows, perDay, today int64, now time.Time) {
+	today = min(today, perDay)
+	if perDay <= 0 || rows <= perDay-today {
 		return
 	}
 	f.limit = "rpd"
-	f.days = int((rows - 1) / perDay)
+	f.days = int((today + rows - 1) / perDay)
 	end := now
 	for range f.days {
 		end = gemini.NextPacificMidnight(end)
 	}
-	last := f.took * time.Duration(rows-int64(f.days)*perDay) / time.Duration(rows)
+	last := f.took * time.Duration(today+rows-int64(f.days)*perDay) / time.Duration(rows)
 	f.took = end.Sub(now) + last
 }
 

@@ -24,6 +24,8 @@ func TestForecast(t *testing.T) {
 		"over the Pacific reset":   {q(limiter.Limits{RPM: 100, RPD: 1000}), 750, 0, 12*time.Hour + 5*time.Minute, "rpd", 1},
 		"exactly the day's amount": {q(limiter.Limits{RPD: 1000}), 500, 0, 0, "", 0},
 		"two resets":               {q(limiter.Limits{RPD: 1000}), 1001, 0, 36 * time.Hour, "rpd", 2},
+		"some of today is gone":    {laneQuota{limits: limiter.Limits{RPM: 100, RPD: 1000}, share: 0.5, today: 400}, 300, 0, 12*time.Hour + 4*time.Minute, "rpd", 1},
+		"all of today is gone":     {laneQuota{limits: limiter.Limits{RPM: 100, RPD: 1000}, share: 0.5, today: 900}, 100, 0, 12*time.Hour + 2*time.Minute, "rpd", 1},
 		"no limit":                 {q(limiter.Limits{Concurrency: 5}), 1_000_000, 1, 0, "", 0},
 	} {
 		got := c.quota.forecast(c.rows, c.tokens, now)

@@ -21,8 +21,9 @@ type outlet struct {
 	kept      gemini.Records // both
 }
 
-// newOutlet opens it; process names who counts ("worker", "gateway").
-func (b *backend) newOutlet(process string) (*outlet, error) {
+// newOutlet opens it; process names who counts ("worker", "gateway"). One that
+// observes refuses nothing.
+func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	base, key, err := b.conf.provider()
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (b *backend) newOutlet(process string) (*outlet, error) {
 	o.kept = gemini.Fan(records, o.meter)
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Gate: b.lim, Lanes: lanes,
-		Records: o.kept, MaxWait: b.conf.maxWaits(), Logger: b.log,
+		Observe: observe, Records: o.kept, MaxWait: b.conf.maxWaits(), Logger: b.log,
 	})
 	if err != nil {
 		o.close(b.log)

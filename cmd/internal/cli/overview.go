@@ -29,6 +29,7 @@ type overview struct {
 	Spent     []spent              `json:"spend"`
 	Advice    []advice             `json:"advice"`
 	samples   []gemini.UsageSample // behind Users
+	minute    []gemini.UsageSample // of the last minute
 }
 
 // lately is what the screen calls "now".
@@ -66,6 +67,9 @@ func (o *overview) gatherUsers(ctx context.Context, b *backend) error {
 		from = samples[0].At // what has just begun is not averaged with the silence before
 	}
 	o.Users, o.samples = whoTable(samples, from, o.At), samples
+	if err == nil {
+		o.minute, err = gemini.ReadMeter(ctx, b.rdb, b.conf.scope(), gemini.Step5s, o.At.Add(-time.Minute), o.At)
+	}
 	return err
 }
 

@@ -60,6 +60,9 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}
+	if err := b.quota.usedToday(ctx, s.lim); err != nil {
+		return firstError(err, sink.Close())
+	}
 	f.say("%s", runOpening(rep, b, f.now()))
 	err = s.work(ctx, f, rep.Run, sink)
 	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), rep.Run.ID)

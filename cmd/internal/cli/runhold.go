@@ -9,13 +9,9 @@ import (
 	"nightshift/worker"
 )
 
-// runHold is what keeps one run from working: its lane's trouble, or a pause of
-// its class, its queue or itself; the zero hold is nothing.
+// runHold is what keeps one run from working: a pause of its class, its queue or
+// itself, or its lane's trouble; the zero hold is nothing.
 func (b *backend) runHold(ctx context.Context, run jobs.Run, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
-	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
-	if err != nil || h.why != "" {
-		return h, err
-	}
 	pauses, err := b.lim.Pauses(ctx)
 	if err != nil {
 		return hold{}, err
@@ -23,7 +19,7 @@ func (b *backend) runHold(ctx context.Context, run jobs.Run, fleet []worker.Work
 	if p := pauseOf(pauses, run); p != nil {
 		return hold{pauseSentence(p, now), p.Until}, nil
 	}
-	return hold{}, nil
+	return b.holdOf(ctx, run.Spec.Lane, fleet, now)
 }
 
 // pauseOf is the pause that keeps the run closed longest; nil when none does.

@@ -80,7 +80,7 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 	if found, err := o.trace(be.conf); found || err != nil {
 		return err
 	}
-	return fmt.Errorf("nothing is called %q: no run, no lane, no queue, no row of %s (--run names another run), and no call in this machine's records", o.What, run.Title())
+	return fmt.Errorf("nothing is called %q: no run, no lane, no queue, no row of %s (--run names another run), and no call in this machine's records (%s)", o.What, run.Title(), be.conf.recordsDir())
 }
 
 // lane explains a lane by its model or name, or the lane of a queue.
@@ -215,6 +215,9 @@ func (o *whyOptions) explainLane(ctx context.Context, be *backend, name string) 
 		return err
 	}
 	fmt.Fprintln(o.Out, o.laneSentence(be.conf, s))
+	for _, t := range s.Throttles {
+		fmt.Fprintf(o.Out, "Held back: %s.\n", throttleSentence(t, o.now()))
+	}
 	return nil
 }
 
