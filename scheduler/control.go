@@ -70,6 +70,11 @@ func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect
 	if err != nil {
 		return Effect{}, err
 	}
+	if q.Override > 0 && lifted == 0 {
+		if err := c.overridable(ctx, t); err != nil {
+			return Effect{}, err
+		}
+	}
 	var until time.Time
 	if q.Override > 0 {
 		until = now.Add(q.Override)
@@ -110,10 +115,29 @@ func (c *Control) Describe(ctx context.Context, t Target) string {
 	return t.Describe()
 }
 
+// overridable finds out whether an override would be in vain: the target is
+// closed, and not by the monitor. Nothing is changed then.
+func (c *Control) overridable(ctx context.Context, t Target) error {
+	e, err := c.effect(ctx, t, "")
+	if err != nil {
+		return err
+	}
+	for _, p := range e.Still {
+		if p.Reason == ReasonHealth {
+			return nil
+		}
+	}
+	return stillHeld(t, e.Still)
+}
+
 // stillHeld gives the error for the first reason that still holds; nil for none.
 func stillHeld(t Target, still []limiter.Pause) error {
 	for _, p := range still {
-		return &HeldError{Target: t.String(), Reason: p.Reason, Detail: p.Detail, Since: p.Since}
+		e := &HeldError{Target: t.String(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since}
+		if by := targetOf(p); by != t {
+			e.Through = by.String()
+		}
+		return e
 	}
 	return nil
 }

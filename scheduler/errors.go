@@ -43,14 +43,19 @@ func (e *PastError) Error() string {
 
 // HeldError refuses a resume: a reason that is not the operator's holds.
 type HeldError struct {
-	Target string
-	Reason string // health, window, …
-	Detail string
-	Since  time.Time
+	Target  string
+	Through string // what is paused, when it is not the target itself: its class
+	Reason  string // health, window, …
+	Owner   string
+	Detail  string
+	Since   time.Time
 }
 
 func (e *HeldError) Error() string {
 	s := fmt.Sprintf("%s is paused for reason %s since %s", e.Target, e.Reason, e.Since.Format("15:04:05"))
+	if e.Through != "" {
+		s = fmt.Sprintf("%s is closed: %s is paused for reason %s since %s", e.Target, e.Through, e.Reason, e.Since.Format("15:04:05"))
+	}
 	if e.Detail != "" {
 		s += " (" + e.Detail + ")"
 	}
@@ -60,6 +65,9 @@ func (e *HeldError) Error() string {
 	case ReasonWindow:
 		return s + "; its work window in the configuration decides (windows)"
 	case ReasonOperator:
+		if e.Owner != "" {
+			s += " by " + e.Owner
+		}
 		return s
 	}
 	return s + "; it resumes by itself when that ends"
@@ -67,8 +75,11 @@ func (e *HeldError) Error() string {
 
 // Hint is the command that would work; "" for none.
 func (e *HeldError) Hint() string {
-	if e.Reason == ReasonHealth {
+	switch {
+	case e.Reason == ReasonHealth:
 		return "nightshift resume " + e.Target + " --override 30m"
+	case e.Reason == ReasonOperator && e.Through != "":
+		return "nightshift resume " + e.Through
 	}
 	return ""
 }

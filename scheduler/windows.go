@@ -55,13 +55,14 @@ func (w *Windows) Apply(ctx context.Context) error {
 			throttles = append(throttles, share{to: ppm}.throttle(name, p))
 		}
 	}
-	if err := w.keepSince(ctx, pauses, throttles); err != nil {
+	inForce, err := w.keepSince(ctx, pauses, throttles)
+	if err != nil {
 		return err
 	}
 	if err := w.Control.enforce(ctx, ReasonWindow, pauses, throttles); err != nil {
 		return err
 	}
-	w.tell(ctx, shares, now)
+	w.tell(ctx, shares, inForce, now)
 	return nil
 }
 
@@ -73,38 +74,47 @@ func (w *Windows) detail(class string, until time.Time) string {
 	return s
 }
 
-// keepSince leaves the beginning of what is only renewed as it was.
-func (w *Windows) keepSince(ctx context.Context, pauses []limiter.Pause, throttles []limiter.Throttle) error {
+// keepSince leaves the beginning of what is only renewed as it was, and names
+// the classes of which something is.
+func (w *Windows) keepSince(ctx context.Context, pauses []limiter.Pause, throttles []limiter.Throttle) (map[string]bool, error) {
+	renewed := map[string]bool{}
 	oldPauses, err := w.Control.Limiter.Pauses(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	oldThrottles, err := w.Control.Limiter.Throttles(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, p := range pauses {
 		for _, o := range oldPauses {
 			if o.Reason == ReasonWindow && o.Class == p.Class {
-				pauses[i].Since = o.Since
+				pauses[i].Since, renewed[p.Class] = o.Since, true
 			}
 		}
 	}
 	for i, t := range throttles {
 		for _, o := range oldThrottles {
 			if o.Reason == ReasonWindow && o.Class == t.Class && o.ToPPM == t.ToPPM {
-				throttles[i].Since = o.Since
+				throttles[i].Since, renewed[t.Class] = o.Since, true
 			}
 		}
 	}
-	return nil
+	return renewed, nil
 }
 
-// tell notes what changed since the last time; the first time nothing did.
-func (w *Windows) tell(ctx context.Context, shares map[string]int64, now time.Time) {
+// tell notes what changed since the last time. The first time that is what was
+// not in force already, by the leader before.
+func (w *Windows) tell(ctx context.Context, shares map[string]int64, inForce map[string]bool, now time.Time) {
 	for name, ppm := range shares {
 		before, known := w.last[name]
-		if !known || before == ppm {
+		if !known {
+			before = million
+			if inForce[name] {
+				before = ppm
+			}
+		}
+		if before == ppm {
 			continue
 		}
 		_, until := w.Of[name].At(now)

@@ -46,6 +46,17 @@ func TestWindowsApply(t *testing.T) {
 	if !errors.As(err, &held) || held.Reason != ReasonWindow || held.Hint() != "" {
 		t.Errorf("resume outside the window: %v", err)
 	}
+	if _, err = r.c.Resume(t.Context(), Target{Class: "bulk"}, ResumeRequest{By: "alice", Override: time.Hour}); !errors.As(err, &held) {
+		t.Errorf("override of a work window: %v, want it refused", err)
+	}
+	if s, err := r.c.Status(t.Context()); err != nil || s.Hold != nil {
+		t.Errorf("a refused override holds the monitor: %+v, %v", s.Hold, err)
+	}
+	other := windowsOf(r, text, &now)
+	r.must(other.Apply(t.Context()))
+	if got := r.events(limiter.EventPause); len(got) != 1 || !strings.Contains(got[0], "closed by its work window") {
+		t.Errorf("events %q, want one that the window closed, and none of the leader that took it over", got)
+	}
 	since := ps[0].Since
 	now = now.Add(25 * time.Second)
 	r.must(w.Apply(t.Context()))
