@@ -91,9 +91,17 @@ func (o *overview) adviseFleet(b *backend) {
 	}
 }
 
+// failed counts the rows that nobody ended on purpose.
+func (s runStatus) failed() (n int64) {
+	for _, state := range badStates {
+		n += s.counts[state]
+	}
+	return n
+}
+
 func (o *overview) adviseRuns() {
 	for _, r := range o.Runs {
-		if bad := r.counts.Bad(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
+		if bad := r.failed(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
 			o.add("note", "nightshift errors "+shellWord(orElse(r.Name, r.ID)), "%s of %s have no good answer", plural(int(bad), "row"), orElse(r.Name, r.ID))
 		}
 	}

@@ -62,7 +62,7 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 func enqueueError(err error) error {
 	var changed *jobs.ChangedError
 	if errors.As(err, &changed) {
-		return invalid(fmt.Errorf("%w; nothing was enqueued. --update redoes only what changed, another --name starts anew", err))
+		return invalid(fmt.Errorf("%w. Nothing was enqueued", err))
 	}
 	return err
 }
@@ -129,6 +129,16 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	if counts.Open() > 0 {
 		t.row("time", fc.sentence(now))
+		h, err := be.runHold(ctx, rep.Run, fleet, now)
+		if err != nil {
+			return err
+		}
+		if h.why != "" {
+			t.row("but", h.why)
+		}
+		if s := be.shareOf(ctx, rep.Run.Spec.Class, now); s != "" {
+			t.row("but", s)
+		}
 	}
 	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", name, name))
 	if err := f.print(t, r); err != nil {

@@ -45,3 +45,17 @@ func pauseCloses(p limiter.Pause, run jobs.Run) bool {
 	}
 	return p.Lane == run.Spec.Lane && (p.Priority == "" || jobs.Priority(p.Priority) == run.Spec.Priority)
 }
+
+// shareOf says what a class is held back to; "" when it is not.
+func (b *backend) shareOf(ctx context.Context, class string, now time.Time) string {
+	throttles, err := b.lim.Throttles(ctx)
+	if err != nil {
+		return "" // what is asked for is a forecast: the next command will say that Redis is away
+	}
+	for _, t := range throttles {
+		if t.Class == class {
+			return throttleSentence(t, now)
+		}
+	}
+	return ""
+}

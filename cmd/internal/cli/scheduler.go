@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +40,10 @@ func newSchedulerCmd(f *factory) *cobra.Command {
 func (b *backend) runScheduler(ctx context.Context) error {
 	s := b.newScheduler()
 	b.log.Info("scheduler is ready", "project", b.conf.Gemini.Project, "windows", len(b.conf.Windows), "p95", *b.conf.Health.P95)
+	for class, w := range b.conf.workWindows() {
+		share, until := w.At(time.Now())
+		b.log.Info("work window", "class", class, "window", w.Text, "zone", b.conf.TimeZone, "share_now", percent(float64(share)/ppm), "changes", clock(until, time.Now()))
+	}
 	err := s.Run(ctx)
 	b.log.Info("scheduler has ended")
 	return err

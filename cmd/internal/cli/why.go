@@ -140,10 +140,12 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 		until = "until " + clock(p.Until, now)
 	}
 	why := orElse(p.Detail, p.Reason)
-	switch p.Reason {
-	case scheduler.ReasonHealth: // a lease that is renewed as long as it holds
+	switch {
+	case p.Owner == "asynqmon": // a lease too, of what asynq itself remembers
+		until = "until it is resumed there"
+	case p.Reason == scheduler.ReasonHealth: // a lease that is renewed as long as it holds
 		until, why = "until callers are well", "health: "+why
-	case scheduler.ReasonWindow:
+	case p.Reason == scheduler.ReasonWindow:
 		until, why = "by its work window", orElse(p.Detail, "window")
 	}
 	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Target(), p.Owner, clock(p.Since, now), until, why)
