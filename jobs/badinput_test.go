@@ -74,6 +74,9 @@ func TestDamagedArchives(t *testing.T) {
 	if !strings.Contains(msg, "larger than the largest size") {
 		t.Error(msg)
 	}
+	if msg = refused(t, Input{Path: file(t, "rows.xlsx", []byte("PK\x03\x04 and more"))}, specOf("{{.text}}")); !strings.Contains(msg, "ZIP file") || !strings.Contains(msg, "CSV") {
+		t.Errorf("a workbook: %s", msg)
+	}
 }
 
 // TestRecordCap has an unmatched quote near the beginning of a file that is

@@ -18,8 +18,13 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("run %s was made from another %s: %d rows are new, %d have changed, %d are gone, %d are the same; --update redoes only what changed, another --name makes a second run",
-		e.Run.Title(), strings.Join(e.What, ", "), e.New, e.Changed, e.Removed, e.Same)
+	return fmt.Sprintf("run %s was made from another %s: %s; --update redoes only what changed, another --name makes a second run",
+		e.Run.Title(), strings.Join(e.What, ", "), e.difference())
+}
+
+// difference counts the rows by what would become of them.
+func (e *ChangedError) difference() string {
+	return fmt.Sprintf("rows: %d new, %d changed, %d gone, %d the same", e.New, e.Changed, e.Removed, e.Same)
 }
 
 // accept refuses an enqueue that would change a run unasked.

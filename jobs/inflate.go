@@ -27,6 +27,8 @@ func inflate(br *bufio.Reader, limit int64) (io.Reader, error) {
 	case bytes.Equal(head, zstdMagic):
 		kind = "zstd"
 		r, err = zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return nil, &Problem{What: "this is a ZIP file; Excel's .xlsx is one too", Remedy: "save the sheet as CSV (UTF-8), or unpack the file"}
 	default:
 		err = nil
 	}
