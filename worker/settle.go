@@ -73,7 +73,7 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 	if !out.until.IsZero() {
 		until = out.until
 	}
-	l.w.stats.waits(l.name, out.why, until)
+	l.w.stats.waits(l.name, out.why, until, now)
 	return &waitError{text: waitText(out.why, until, now), after: out.wait}
 }
 

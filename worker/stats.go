@@ -52,15 +52,22 @@ func (c *counters) finished(s jobs.State) {
 	}
 }
 
-func (c *counters) waits(lane, why string, until time.Time) {
+// waits notes why a row was put back at now. Rows that only get their places in
+// the line say nothing of a lane that is closed for a reason of its own.
+func (c *counters) waits(lane, why string, until, now time.Time) {
 	c.waited.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == nil {
 		c.last = map[string]lastWait{}
 	}
+	if old := c.last[lane]; old.until.After(now) && forQuota(why) && !forQuota(old.why) {
+		return
+	}
 	c.last[lane] = lastWait{why: why, until: until}
 }
+
+func forQuota(why string) bool { return strings.HasPrefix(why, "waiting for quota") }
 
 // waiting is a lane's last wait, while it may still hold.
 func (c *counters) waiting(lane string, now time.Time) lastWait {
