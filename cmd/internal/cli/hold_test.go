@@ -22,7 +22,7 @@ func TestRestSentence(t *testing.T) {
 		want string
 	}{
 		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCooldown, Detail: "provider: rpm"}, "the provider refused (rpm); rests until " + clock(until, now)},
-		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCredentials, Detail: "provider: api_key_invalid"}, "put a working key into MY_KEY and restart the worker"},
+		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCredentials, Detail: "provider: api_key_invalid"}, "put a working key into MY_KEY and start again"},
 		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCooldown, Detail: "provider: not_the_api"}, "is gemini.base_url right?"},
 	} {
 		if got := conf.restSentence(&c.rest, now); !strings.Contains(got, c.want) {

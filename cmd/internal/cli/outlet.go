@@ -107,9 +107,9 @@ func checkKey(key, where string) error {
 // keyRemedy is what to do when the provider refuses the key.
 func (l *loaded) keyRemedy() string {
 	if file := l.Gemini.APIKeyFile; file != "" {
-		return "put a working key into " + file + " and restart the worker"
+		return "put a working key into " + file + " and start again"
 	}
-	return "put a working key into " + l.Gemini.APIKeyEnv + " and restart the worker"
+	return "put a working key into " + l.Gemini.APIKeyEnv + " and start again"
 }
 
 // simulation is a simulated project with the limits that are configured, so

@@ -166,7 +166,7 @@ func pausedSentence(what string, e scheduler.Effect, until, now time.Time, abort
 	parts = append(parts, plural(len(e.Closed), "queue")+" closed")
 	switch {
 	case e.InFlight > 0 && aborted:
-		parts = append(parts, plural(int(e.InFlight), "call")+" in flight aborted")
+		parts = append(parts, "its calls in flight are aborted within a second or two and stay charged")
 	case e.InFlight > 0:
 		parts = append(parts, fmt.Sprintf("%s in flight, the last ends in ≤ %s", plural(int(e.InFlight), "call"), ago(e.EndsWithin)))
 	default:
