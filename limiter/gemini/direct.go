@@ -26,7 +26,7 @@ type DirectCall struct {
 }
 
 // Direct counts a call that was made elsewhere: a permit that cannot be refused
-// is charged and settled at once, a refusal of the provider lets the lane rest
+// is charged and settled at once, a refusal in the provider's words lets the lane rest
 // as one of ours would, and a Record is kept, also when the limiter cannot be
 // reached (which is the error then). records may be nil. A report that makes no
 // sense is a *RefusedError, a model without limits an *UnknownModelError;
@@ -52,8 +52,9 @@ func Direct(ctx context.Context, gate Gate, lanes *LaneMap, records Records, d D
 	if records != nil {
 		records.Put(r)
 	}
-	// Only what is about the project's quota: the key was another one's.
-	if cooler, ok := gate.(Cooler); ok && v != nil && refusedThere(r) {
+	// Only what is about the project's quota, since the key was another one's, and
+	// what the provider's own words say: a bare status lets nobody else wait.
+	if cooler, ok := gate.(Cooler); ok && v != nil && v.Kind != Unknown && refusedThere(r) {
 		coolLanes(ctx, cooler, lanes, lane, *v, nil)
 	}
 	return err

@@ -52,7 +52,9 @@ func (o *overview) adviseHealth() {
 		o.add("bad", "nightshift health show", "answers stay bad although bulk was paused (%s): look at the provider's status page, or at who else calls", o.Health.Why)
 	}
 	for _, b := range o.Health.Bypass {
-		o.add("warn", "nightshift quota who", "%s", b)
+		if o.At.Sub(b.At) < 10*time.Minute { // it says nothing of later
+			o.add("warn", "nightshift quota who", "%s (at %s)", b, clock(b.At, o.At))
+		}
 	}
 }
 
