@@ -35,6 +35,7 @@ type FileSink struct {
 	mu      sync.Mutex
 	added   map[digest]struct{} // row ids that were put
 	double  bool                // a row has several lines
+	tidied  bool                // the path has a tidier copy of the file by now
 	size    int64               // of the file, as far as it is good
 	next    *sinkBatch          // what the next write takes
 	writing bool
@@ -164,8 +165,8 @@ func (f *FileSink) cutBack() {
 	}
 }
 
-// Close tries once more to write what is in no file yet and gives the file
-// free.
+// Close tries once more to write what is in no file yet, sees to it that the file
+// still has its name, and gives it free.
 func (f *FileSink) Close() error {
 	f.mu.Lock()
 	unkept := f.unkept
@@ -180,5 +181,5 @@ func (f *FileSink) Close() error {
 	if f.file == nil {
 		return err
 	}
-	return errors.Join(err, f.file.Close())
+	return errors.Join(err, f.restore(), f.file.Close())
 }

@@ -307,3 +307,41 @@ func TestSpool(t *testing.T) {
 		t.Errorf("left: %v", entries)
 	}
 }
+
+// TestFileIsTakenAway: a results file that was removed while a run wrote it is
+// written anew; one whose name another file has by then keeps its answers for the
+// next time.
+func TestFileIsTakenAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.jsonl")
+	f := openSink(t, path)
+	put(t, f, result("a", "1", Done))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, f, result("b", "2", Done))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, path); len(got) != 2 {
+		t.Errorf("the file has %v, want a and b", got)
+	}
+
+	f = openSink(t, path)
+	put(t, f, result("c", "3", Done))
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var lost *SinkError
+	if err := f.Close(); !errors.As(err, &lost) || lost.Kept == "" {
+		t.Fatalf("closing a file that lost its name: %v", err)
+	}
+	if err := openSink(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(t, path); len(got) != 3 {
+		t.Errorf("the file has %v, want a, b and c", got)
+	}
+}

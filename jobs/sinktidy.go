@@ -28,7 +28,11 @@ func (f *FileSink) Tidy() error {
 	if err != nil {
 		return err
 	}
-	return f.replace(target, last)
+	if err := f.replace(target, last); err != nil {
+		return err
+	}
+	f.tidied = true
+	return nil
 }
 
 func (f *FileSink) untidy() bool {
