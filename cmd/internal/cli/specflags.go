@@ -68,6 +68,11 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&o.MaxRecord, "max-record", "16MiB", "the largest `SIZE` of one row in the input")
 	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
 	o.addSettingFlags(fl)
+	for flag, values := range map[string][]string{
+		"kind": {string(jobs.Generate), string(jobs.Embed)}, "priority": {"high", "normal", "low"}, "class": {"bulk", "evaluation", "background"},
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flags are there
+	}
 }
 
 func (o *specOptions) addSettingFlags(fl *pflag.FlagSet) {
