@@ -36,6 +36,9 @@ func newEnqueueCmd(f *factory) *cobra.Command {
 }
 
 func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.Command, input string) error {
+	if _, err := f.config(); err != nil {
+		return invalid(err)
+	}
 	be, err := f.openFleet(ctx, "enqueue")
 	if err != nil {
 		return err
