@@ -51,7 +51,7 @@ func (b *backend) dashboardPauses(ctx context.Context) ([]dashboard.PauseView, e
 // throttleViews are classes that have a share only.
 func throttleViews(throttles []limiter.Throttle, now time.Time) []dashboard.PauseView {
 	var out []dashboard.PauseView
-	for _, t := range throttles {
+	for _, t := range together(throttles, func(t *limiter.Throttle) *string { return &t.Class }) {
 		out = append(out, dashboard.PauseView{
 			Target: fmt.Sprintf("class %s but for %s", t.Class, percent(float64(t.SharePPM(now))/ppm)),
 			Reason: t.Reason, Owner: t.Owner, Detail: t.Detail, Since: t.Since,

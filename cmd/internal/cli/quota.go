@@ -147,10 +147,10 @@ func (f *factory) printHolds(s limiter.LaneState) {
 	if c := s.Cooldown; c != nil {
 		fmt.Fprintf(f.Out, "resting until %s: %s\n", clock(c.Until, f.now()), strings.TrimSpace(string(c.Reason)+" "+c.Detail))
 	}
-	for _, p := range s.Pauses {
+	for _, p := range together(s.Pauses, func(p *limiter.Pause) *string { return &p.Class }) {
 		fmt.Fprintln(f.Out, pauseSentence(&p, f.now()))
 	}
-	for _, t := range s.Throttles {
+	for _, t := range together(s.Throttles, func(t *limiter.Throttle) *string { return &t.Class }) {
 		fmt.Fprintln(f.Out, throttleSentence(t, f.now()))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +53,10 @@ func section(w io.Writer, name string, t *dataTable) {
 // printState is what holds for everybody: health, pauses, shares.
 func (v *overview) printState(w io.Writer) {
 	fmt.Fprintf(w, "health: %s\n", healthSentence(v.Health, v.At))
-	for _, p := range v.Pauses {
+	for _, p := range together(v.Pauses, func(p *limiter.Pause) *string { return &p.Class }) {
 		fmt.Fprintf(w, "paused: %s\n", pauseSentence(&p, v.At))
 	}
-	for _, t := range v.Throttles {
+	for _, t := range together(v.Throttles, func(t *limiter.Throttle) *string { return &t.Class }) {
 		fmt.Fprintf(w, "held back: %s\n", throttleSentence(t, v.At))
 	}
 	for _, l := range v.Lanes {
@@ -63,6 +64,27 @@ func (v *overview) printState(w io.Writer) {
 			fmt.Fprintf(w, "resting: %s until %s (%s)\n", l.Lane.Model, clock(l.Cooldown.Until, v.At), strings.TrimSpace(string(l.Cooldown.Reason)+" "+l.Cooldown.Detail))
 		}
 	}
+}
+
+// together makes one of what differs in its class alone: class is where that
+// stands. What has no class stays as it is.
+func together[T comparable](all []T, class func(*T) *string) []T {
+	var out []T
+	for _, x := range all {
+		at := slices.IndexFunc(out, func(o T) bool {
+			if *class(&o) == "" || *class(&x) == "" {
+				return false
+			}
+			*class(&o) = *class(&x)
+			return o == x
+		})
+		if at < 0 {
+			out = append(out, x)
+			continue
+		}
+		*class(&out[at]) += ", " + *class(&x)
+	}
+	return out
 }
 
 func throttleSentence(t limiter.Throttle, now time.Time) string {

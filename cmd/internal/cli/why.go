@@ -217,7 +217,7 @@ func (o *whyOptions) explainLane(ctx context.Context, be *backend, name string) 
 		return err
 	}
 	fmt.Fprintln(o.Out, o.laneSentence(be.conf, s))
-	for _, t := range s.Throttles {
+	for _, t := range together(s.Throttles, func(t *limiter.Throttle) *string { return &t.Class }) {
 		fmt.Fprintf(o.Out, "Held back: %s.\n", throttleSentence(t, o.now()))
 	}
 	return nil
