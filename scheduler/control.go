@@ -132,14 +132,15 @@ func (c *Control) overridable(ctx context.Context, t Target) error {
 
 // stillHeld gives the error for the first reason that still holds; nil for none.
 func stillHeld(t Target, still []limiter.Pause) error {
-	for _, p := range still {
-		e := &HeldError{Target: t.String(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since}
-		if by := targetOf(p); by != t {
-			e.Through = by.String()
-		}
-		return e
+	if len(still) == 0 {
+		return nil
 	}
-	return nil
+	p := still[0]
+	e := &HeldError{Target: t.String(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since}
+	if by := targetOf(p); by != t {
+		e.Through = by.String()
+	}
+	return e
 }
 
 // liftOperator lifts what people did to exactly this target, by our means and by
