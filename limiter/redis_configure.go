@@ -16,6 +16,9 @@ import (
 // Weights of the priorities where the configuration has none.
 var priorityWeights = map[Priority]int64{High: 4, Normal: 2, Low: 1}
 
+// PriorityWeight is a priority's weight where the configuration has none.
+func PriorityWeight(p Priority) int64 { return priorityWeights[p] }
+
 // weights are c.Weights with the priorities' defaults.
 func (c Config) weights() map[string]int64 {
 	w := map[string]int64{}

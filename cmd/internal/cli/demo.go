@@ -161,7 +161,7 @@ func (s *stage) close() {
 	s.all.Wait()
 }
 
-// rows are the bulk work of both arms.
+// demoPrompts are the rows as they reach the provider, for the arm without a queue.
 func demoPrompts() []string {
 	out := make([]string, demoRows)
 	for i := range out {
@@ -170,7 +170,7 @@ func demoPrompts() []string {
 	return out
 }
 
-// enqueue puts the rows on the queue as a run.
+// enqueueDemo puts the same rows on the queue as a run.
 func (b *backend) enqueueDemo(ctx context.Context, dir string) (jobs.Run, error) {
 	var text bytes.Buffer
 	text.WriteString("id,product\n")

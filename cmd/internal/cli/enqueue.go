@@ -132,7 +132,11 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	if counts.Open() > 0 {
 		t.row("time", fc.sentence(now))
-		h, err := be.runHold(ctx, rep.Run, fleet, now)
+		pauses, err := be.lim.Pauses(ctx)
+		if err != nil {
+			return err
+		}
+		h, err := be.runHold(ctx, rep.Run, pauses, fleet, now)
 		if err != nil {
 			return err
 		}

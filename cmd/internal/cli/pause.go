@@ -59,6 +59,13 @@ func runPause(ctx context.Context, o *pauseOptions) error {
 	if err != nil {
 		return usageErrorf("--until %s: %v", o.Until, err)
 	}
+	return o.onTarget(ctx, func(be *backend, c *scheduler.Control, target scheduler.Target) error {
+		return o.pause(ctx, be, c, target, until)
+	})
+}
+
+// onTarget finds what the user named and does something with it.
+func (o *pauseOptions) onTarget(ctx context.Context, do func(*backend, *scheduler.Control, scheduler.Target) error) error {
 	be, err := o.openAny(ctx)
 	if err != nil {
 		return err
@@ -66,16 +73,20 @@ func runPause(ctx context.Context, o *pauseOptions) error {
 	defer be.close()
 	c := be.control()
 	target, err := c.ParseTarget(ctx, o.Target)
-	if err != nil {
-		return asTargetError(err)
+	if err == nil {
+		err = do(be, c, target)
 	}
+	return asTargetError(err)
+}
+
+func (o *pauseOptions) pause(ctx context.Context, be *backend, c *scheduler.Control, target scheduler.Target, until time.Time) error {
 	before, err := be.pausedBefore(ctx, target)
 	if err != nil {
 		return err
 	}
 	effect, err := c.Pause(ctx, scheduler.PauseRequest{Target: target, Owner: operator(), Until: until, Detail: o.Reason})
 	if err != nil {
-		return asTargetError(err)
+		return err
 	}
 	if o.Now {
 		if err := be.abort(ctx, target, o.now()); err != nil {
@@ -195,21 +206,13 @@ func newResumeCmd(f *factory) *cobra.Command {
 }
 
 func runResume(ctx context.Context, o *pauseOptions) error {
-	be, err := o.openAny(ctx)
-	if err != nil {
-		return err
-	}
-	defer be.close()
-	c := be.control()
-	target, err := c.ParseTarget(ctx, o.Target)
-	if err != nil {
-		return asTargetError(err)
-	}
-	effect, err := c.Resume(ctx, target, scheduler.ResumeRequest{By: operator(), Override: o.Override})
-	if err != nil {
-		return asTargetError(err)
-	}
-	return o.tell(effect, resumedSentence(c.Describe(ctx, target), effect, o.now()))
+	return o.onTarget(ctx, func(_ *backend, c *scheduler.Control, target scheduler.Target) error {
+		effect, err := c.Resume(ctx, target, scheduler.ResumeRequest{By: operator(), Override: o.Override})
+		if err != nil {
+			return err
+		}
+		return o.tell(effect, resumedSentence(c.Describe(ctx, target), effect, o.now()))
+	})
 }
 
 func resumedSentence(what string, e scheduler.Effect, now time.Time) string {

@@ -11,11 +11,7 @@ import (
 
 // runHold is what keeps one run from working: a pause of its class, its queue or
 // itself, or its lane's trouble; the zero hold is nothing.
-func (b *backend) runHold(ctx context.Context, run jobs.Run, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
-	pauses, err := b.lim.Pauses(ctx)
-	if err != nil {
-		return hold{}, err
-	}
+func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if p := pauseOf(pauses, run); p != nil {
 		return hold{pauseSentence(p, now), p.Until}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 	"nightshift/worker"
 )
 
@@ -60,7 +61,7 @@ type runStatus struct {
 	late     int64 // calls of a cancelled run that may still end
 }
 
-func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.WorkerInfo) (runStatus, error) {
+func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo) (runStatus, error) {
 	counts, err := b.store.Counts(ctx, r.ID)
 	if err != nil {
 		return runStatus{}, err
@@ -72,7 +73,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, fleet []worker.Work
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	st.late = inFlight(counts, fleet, r.Spec.Lane)
 	if counts.Open() > 0 {
-		h, err := b.runHold(ctx, r, fleet, time.Now())
+		h, err := b.runHold(ctx, r, pauses, fleet, time.Now())
 		if err != nil {
 			return runStatus{}, err
 		}
@@ -95,9 +96,13 @@ func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInf
 	if err != nil {
 		return nil, nil, err
 	}
+	pauses, err := b.lim.Pauses(ctx) // once for all runs
+	if err != nil {
+		return nil, nil, err
+	}
 	list := []runStatus{}
 	for _, r := range runs {
-		s, err := b.runStatus(ctx, r, fleet)
+		s, err := b.runStatus(ctx, r, pauses, fleet)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -161,7 +166,11 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	if err != nil {
 		return err
 	}
-	s, err := be.runStatus(ctx, run, fleet)
+	pauses, err := be.lim.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := be.runStatus(ctx, run, pauses, fleet)
 	if err != nil {
 		return err
 	}

@@ -191,7 +191,11 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 		fmt.Fprintln(o.Out, "No worker serves its lane: start one with `nightshift worker`.")
 		return nil
 	}
-	h, err := be.runHold(ctx, run, fleet, o.now())
+	pauses, err := be.lim.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := be.runHold(ctx, run, pauses, fleet, o.now())
 	if err != nil {
 		return err
 	}
