@@ -118,6 +118,7 @@ func (o *demoOptions) backend(ctx context.Context, dir, api string) (*backend, f
 
 // stage is what a fleet has as processes, in this one.
 type stage struct {
+	key       string // of the chat
 	gateway   string // addresses
 	dashboard string
 	stop      context.CancelFunc
@@ -127,6 +128,11 @@ type stage struct {
 func (b *backend) openStage(ctx context.Context) (*stage, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &stage{stop: stop}
+	var err error
+	if s.key, err = b.demoKey(ctx); err != nil {
+		stop()
+		return nil, err
+	}
 	gw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		stop()

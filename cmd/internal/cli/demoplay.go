@@ -48,7 +48,7 @@ type demoResult struct{ direct, gated demoArm }
 // the same weather at the provider.
 func (o *demoOptions) play(ctx context.Context, b *backend, s *stage, gated, direct *demoAPI) (*demoResult, error) {
 	people := arrivals(o.Seed, demoSpan, 150, demoPeople)
-	ask, err := b.demoCaller(ctx, s.gateway)
+	ask, err := demoCaller(ctx, s.gateway, s.key)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +82,14 @@ func (o *demoOptions) play(ctx context.Context, b *backend, s *stage, gated, dir
 
 func question(i int) string { return fmt.Sprintf("Question %d: is the lamp in stock?", i) }
 
-// demoCaller is a chat behind the gateway: the SDK with another base URL.
-func (b *backend) demoCaller(ctx context.Context, addr string) (func(context.Context, int) heard, error) {
+// demoKey is the chat's, made before the gateway looks whether anybody has one.
+func (b *backend) demoKey(ctx context.Context) (string, error) {
 	secret, _, err := gateway.NewKeys(b.rdb, nil).Add(ctx, gateway.Identity{Name: "chat", Project: b.conf.Gemini.Project, Class: "interactive", Feature: "chat"})
-	if err != nil {
-		return nil, err
-	}
+	return secret, err
+}
+
+// demoCaller is a chat behind the gateway: the SDK with another base URL.
+func demoCaller(ctx context.Context, addr, secret string) (func(context.Context, int) heard, error) {
 	c, err := genai.NewClient(ctx, &genai.ClientConfig{
 		APIKey: secret, Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{},
 		HTTPOptions: genai.HTTPOptions{BaseURL: "http://" + addr + "/"},
