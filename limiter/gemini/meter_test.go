@@ -37,6 +37,25 @@ var makeCalls = []func(*rand.Rand, *madeCall){
 		c.counts = map[string]int64{"Calls": 1, "Sent": 1, "Good": 1}
 		c.first = time.Duration(c.record.WaitMS+c.record.FirstMS) * time.Millisecond
 	},
+	func(rng *rand.Rand, c *madeCall) { // a good one that the provider counted
+		in, out := 1+rng.Int64N(100), 1+rng.Int64N(100)
+		c.record.Status, c.record.Finish, c.record.Usage = 200, "STOP", &Usage{Prompt: in - 1, ToolUse: 1, Candidates: out - 1, Thoughts: 1}
+		c.record.Estimate[limiter.InputTokens], c.record.Estimate[limiter.OutputTokens] = 50, 50
+		c.counts = map[string]int64{
+			"Calls": 1, "Sent": 1, "Good": 1, "Measured": 1, "EstimatedInput": 50, "EstimatedOutput": 50, "MeasuredInput": in, "MeasuredOutput": out,
+		}
+		if in > 50 {
+			c.counts["UnderInput"] = 1
+		}
+		if out > 50 {
+			c.counts["UnderOutput"] = 1
+		}
+		c.whole = time.Duration(c.record.WaitMS+c.record.TookMS) * time.Millisecond
+	},
+	func(_ *rand.Rand, c *madeCall) { // a stream that its reader left: its usage is no measure
+		c.record.Status, c.record.Verdict, c.record.Reason, c.record.Usage = 200, Backoff, "cancelled", &Usage{Prompt: 9, Candidates: 3}
+		c.counts = map[string]int64{"Calls": 1, "Sent": 1, "Abandoned": 1}
+	},
 	func(_ *rand.Rand, c *madeCall) { // the provider refuses
 		c.record.Status, c.record.Verdict, c.record.Reason = 429, Wait, "rpm"
 		c.counts = map[string]int64{"Calls": 1, "Sent": 1, "Provider429": 1}
@@ -182,6 +201,8 @@ func (l ledger) compare(t *testing.T, name string, got []UsageSample) {
 			"Calls": s.Calls, "Sent": s.Sent, "Refused": s.Refused, "Queued": s.Queued, "Invalid": s.Invalid, "Good": s.Good,
 			"Provider429": s.Provider429, "ProviderFailed": s.ProviderFailed, "Abandoned": s.Abandoned, "RequestFaults": s.RequestFaults,
 			"Bypassed": s.Bypassed, "Soft": s.Soft, "WouldRefuse": s.WouldRefuse,
+			"Measured": s.Measured, "EstimatedInput": s.EstimatedInput, "MeasuredInput": s.MeasuredInput, "UnderInput": s.UnderInput,
+			"EstimatedOutput": s.EstimatedOutput, "MeasuredOutput": s.MeasuredOutput, "UnderOutput": s.UnderOutput,
 		}
 		maps.DeleteFunc(counts, func(_ string, n int64) bool { return n == 0 })
 		if !maps.Equal(counts, e.counts) {

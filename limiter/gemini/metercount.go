@@ -16,6 +16,7 @@ func (s *UsageSample) count(r Record) {
 		s.Waited.Add(waited)
 		s.countWay(r)
 		s.countUse(r)
+		s.countEstimate(r)
 		s.countAnswer(r)
 	case r.Decision == limiter.Queued:
 		s.Queued++
@@ -60,6 +61,27 @@ func (s *UsageSample) countUse(r Record) {
 		s.MicroUSD += *r.MicroUSD
 	} else {
 		s.MicroUSD += r.Used[limiter.MicroUSD]
+	}
+}
+
+// countEstimate compares what was charged before a call to what it took. A call
+// that was broken off, refused or reported afterwards tells nothing about the
+// estimate.
+func (s *UsageSample) countEstimate(r Record) {
+	if r.Usage == nil || r.Finish == "" || r.Direct {
+		return
+	}
+	in, out := r.Usage.Input(), r.Usage.Output()
+	s.Measured++
+	s.EstimatedInput += r.Estimate[limiter.InputTokens]
+	s.EstimatedOutput += r.Estimate[limiter.OutputTokens]
+	s.MeasuredInput += in
+	s.MeasuredOutput += out
+	if in > r.Estimate[limiter.InputTokens] {
+		s.UnderInput++
+	}
+	if out > r.Estimate[limiter.OutputTokens] {
+		s.UnderOutput++
 	}
 }
 

@@ -37,6 +37,14 @@ type UsageSample struct {
 	TotalTokens  int64 //
 	MicroUSD     int64 // by the price book, else as settled
 
+	Measured        int64 // of Sent: finished answers with the provider's own count, to which what had been charged before the call is compared
+	EstimatedInput  int64 // of Measured: input tokens charged before the call
+	MeasuredInput   int64 // of Measured: input tokens that the provider counted
+	UnderInput      int64 // of Measured: calls that had more input than was charged
+	EstimatedOutput int64 // of Measured: output tokens charged before the call
+	MeasuredOutput  int64 // of Measured: output tokens that the provider counted, thinking included
+	UnderOutput     int64 // of Measured: calls that had more output than was charged
+
 	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
 	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
 	Waited     Histogram // of Calls: for the permit
@@ -53,6 +61,8 @@ func (s *UsageSample) counters() []*int64 {
 		&s.Good, &s.Provider429, &s.ProviderFailed, &s.Abandoned, &s.RequestFaults,
 		&s.Bypassed, &s.Soft, &s.WouldRefuse,
 		&s.Requests, &s.InputTokens, &s.OutputTokens, &s.TotalTokens, &s.MicroUSD,
+		&s.Measured, &s.EstimatedInput, &s.MeasuredInput, &s.UnderInput,
+		&s.EstimatedOutput, &s.MeasuredOutput, &s.UnderOutput,
 	}
 }
 
