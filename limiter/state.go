@@ -31,6 +31,7 @@ type LimitState struct {
 	Released  int64      `json:"released"`  // by what was pulled and did not come yet
 	NextFree  time.Time  `json:"next_free"` // when the oldest use leaves the window; zero if nothing does
 	Classes   []ClassUse `json:"classes"`
+	Lowered   *Lowering  `json:"lowered,omitempty"` // by feedback of the provider; nil when it is not
 }
 
 // ClassUse is a class's part of a limit.
