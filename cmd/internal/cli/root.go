@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -14,9 +15,10 @@ import (
 // configuration once the flags are parsed.
 type factory struct {
 	*streams
-	now  func() time.Time
-	conf *loaded
-	opts struct {
+	now    func() time.Time
+	conf   *loaded
+	behind io.Writer // the screen, while a look at it is gathered (paint)
+	opts   struct {
 		config   string
 		redis    string
 		gemini   string

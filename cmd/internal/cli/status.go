@@ -221,34 +221,18 @@ func newWatchCmd(f *factory) *cobra.Command {
 	return cmd
 }
 
-// runWatch repaints a terminal; elsewhere it prints one block after another.
+// runWatch shows the state again and again.
 func runWatch(ctx context.Context, o *statusOptions, every time.Duration) error {
-	if every < 100*time.Millisecond {
-		return usageErrorf("--every %s: want at least 100ms", every)
-	}
 	be, err := o.openAny(ctx)
 	if err != nil {
 		return err
 	}
 	defer be.close()
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		if terminal(o.Out) {
-			fmt.Fprint(o.Out, "\x1b[H\x1b[2J")
-		}
+	return o.again(ctx, every, func() error {
 		fmt.Fprintf(o.Out, "%s\n\n", o.now().Local().Format("15:04:05"))
-		look := o.all
 		if o.Ref != "" {
-			look = o.one
+			return o.one(ctx, be)
 		}
-		if err := look(ctx, be); err != nil && ctx.Err() == nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+		return o.all(ctx, be)
+	})
 }

@@ -122,7 +122,7 @@ func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState) string {
 	l := tightest(s)
 	return fmt.Sprintf("%s: %s wait for %s: %s of %s used in this %s, %s held for others; room comes %s.",
 		s.Lane.Model, plural(int(n), "job"), l.Name, amount(l.Unit, l.Used), amount(l.Unit, l.Amount), l.Window,
-		amount(l.Unit, heldForOthers(l)), orElse(o.nextFree(l, s.At), "as soon as a class gives some back"))
+		amount(l.Unit, heldForOthers(l)), orElse(nextFree(l, s.At, now), "as soon as a class gives some back"))
 }
 
 func bulkPause(ps []limiter.Pause) *limiter.Pause {

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// evening is a lane in which bulk has borrowed: of 1,000 requests, 50 outside,
+// interactive uses 10 and has 100 reserved of its guarantee of 300.
+func evening() limiter.LaneState {
+	l := limiter.LimitState{
+		Limit: limiter.Limit{Unit: limiter.Requests, Amount: 1000}, Name: "rpm", Effective: 950, Outside: 50,
+		Used: 810, Booked: 4310, NextFree: at(22, 0).Add(20 * time.Second),
+		Classes: []limiter.ClassUse{
+			{Class: "interactive", Used: 10, Protected: 100, Lent: 200, Room: 140, Why: "floor 10 %"},
+			{Class: "agent", Why: ""},
+			{Class: "bulk", Used: 800, Room: 40},
+		},
+	}
+	tokens := l
+	tokens.Name, tokens.Unit, tokens.Used, tokens.Booked = "input_tpm", limiter.InputTokens, 90, 0
+	tokens.Classes = []limiter.ClassUse{{Class: "interactive", Protected: 100, Lent: 200, Room: 860, Why: "floor 10 %"}, {Class: "agent"}, {Class: "bulk", Used: 90, Room: 760}}
+	path := limiter.Path{Tenant: "acme", Team: "search", Run: "tags-7f3k", Priority: limiter.High}
+	return limiter.LaneState{
+		Lane: limiter.Lane{Provider: "gemini", Project: "shop", Region: "global", Model: "gemini-3.5-flash"}, At: at(22, 0), InFlight: 12,
+		Limits: []limiter.LimitState{l, tokens},
+		Leaves: []limiter.LeafState{
+			{Class: "bulk", Leaf: limiter.Path{}.Leaf(), Weight: 1},
+			{Class: "bulk", Leaf: path.Leaf(), Weight: 4, Waiting: 4310, Booked: limiter.Amounts{4310, 172_400}},
+		},
+	}
+}
+
+func showing(output string) (*showOptions, *bytes.Buffer) {
+	var b bytes.Buffer
+	f := &factory{streams: &streams{Out: &b, Err: &b}, now: func() time.Time { return at(22, 0) }}
+	f.opts.output = output
+	return &showOptions{factory: f}, &b
+}
+
+// TestShowLane is what quota show prints of a lane. No line is wider than 100
+// columns.
+func TestShowLane(t *testing.T) {
+	t.Parallel()
+	o, b := showing("table")
+	if err := o.show(&quotaView{Lanes: []limiter.LaneState{evening()}}); err != nil {
+		t.Fatal(err)
+	}
+	want := `gemini/shop/global/gemini-3.5-flash  12 in flight, 4,310 waiting
+LIMIT      USED    FULL  ENFORCED    SET  BOOKED  NEXT FREE
+rpm         810  85.3 %       950  1,000   4,310  in 20s
+input_tpm    90   9.5 %       950  1,000       0  in 20s
+
+classes
+CLASS        LIMIT      USED  RESERVED  LENT  BORROWED  ROOM
+interactive  rpm          10       100   200         0   140
+             input_tpm     0       100   200         0   860
+bulk         rpm         800         0     0       150    40
+             input_tpm    90         0     0         0   760
+
+lines, the longest first
+LINE                                           CLASS  WEIGHT  WAITING  REQUESTS  INPUT TOKENS
+tenant acme, team search, run tags-7f3k, high  bulk        4    4,310     4,310       172,400
+
+interactive (rpm, input_tpm): floor 10 %
+`
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > 101 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+// TestBorrowed: what a class has of what others lend is what would have to end if
+// they claimed their guarantees; the lowest class borrowed it.
+func TestBorrowed(t *testing.T) {
+	t.Parallel()
+	classes := func(a, b, c limiter.ClassUse) []limiter.ClassUse { return []limiter.ClassUse{a, b, c} }
+	lends := limiter.ClassUse{Used: 10, Protected: 100, Lent: 200}
+	for _, c := range []struct {
+		name string
+		l    limiter.LimitState
+		want []int64
+	}{
+		{"nobody lends", limiter.LimitState{Effective: 900, Used: 900, Classes: classes(limiter.ClassUse{Used: 300, Protected: 300}, limiter.ClassUse{}, limiter.ClassUse{Used: 600})}, []int64{0, 0, 0}},
+		{"all fits", limiter.LimitState{Effective: 900, Used: 610, Classes: classes(lends, limiter.ClassUse{}, limiter.ClassUse{Used: 600})}, []int64{0, 0, 0}},
+		{"bulk borrows", limiter.LimitState{Effective: 900, Used: 710, Classes: classes(lends, limiter.ClassUse{}, limiter.ClassUse{Used: 700})}, []int64{0, 0, 100}},
+		{"the lowest first", limiter.LimitState{Effective: 900, Used: 760, Classes: classes(lends, limiter.ClassUse{Used: 700}, limiter.ClassUse{Used: 50})}, []int64{0, 100, 50}},
+	} {
+		if got := borrowed(c.l); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestShowLines: where there is no terminal a look is a line for each limit.
+func TestShowLines(t *testing.T) {
+	t.Parallel()
+	o, b := showing("table")
+	o.showLines(&quotaView{At: at(22, 0), Lanes: []limiter.LaneState{evening()}})
+	want := "22:00:00 gemini-3.5-flash rpm: 810 of 950 used, interactive 10, bulk 800 (150 borrowed); 4,310 booked\n" +
+		"22:00:00 gemini-3.5-flash input_tpm: 90 of 950 used, bulk 90; 0 booked\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b, want)
+	}
+}
+
+// TestRepainted: a look covers the one before, and never scrolls.
+func TestRepainted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text          string
+		width, height int
+		want          string
+	}{
+		{"a\nb\n", 10, 4, "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J"},
+		{"a long line", 6, 4, "\x1b[Ha lon…\x1b[K\n\x1b[J"},
+		{"1\n2\n3\n4\n5", 20, 4, "\x1b[H1\x1b[K\n2\x1b[K\n… 3 more lines\x1b[K\n\x1b[J"},
+	} {
+		if got := repainted(c.text, c.width, c.height); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestAgain: the first look's error ends a watch, a later one does not.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	o, b := showing("table")
+	away := errors.New("no Redis")
+	if err := o.again(t.Context(), time.Second, func() error { return away }); !errors.Is(err, away) {
+		t.Errorf("the first look: %v", err)
+	}
+	looks := 0
+	ctx, stop := context.WithCancel(t.Context())
+	err := o.again(ctx, 100*time.Millisecond, func() error {
+		switch looks++; looks {
+		case 2:
+			return away
+		case 3:
+			stop()
+		}
+		return nil
+	})
+	if err != nil || looks != 3 || !strings.Contains(b.String(), "22:00:00: no Redis") {
+		t.Errorf("%d looks, %v: %s", looks, err, b)
+	}
+}
