@@ -17,6 +17,7 @@ type gate interface {
 	Drop(context.Context, Lane, ...string) error
 	DropLeaf(context.Context, Lane, string) error
 	Pull(context.Context, Lane, int) ([]Pulled, error)
+	SetFloors(context.Context, Lane, []Floor, time.Time) error
 	Cool(context.Context, Lane, time.Duration, Reason, string) error
 	Pause(context.Context, Pause) error
 	Resume(context.Context, string, string) error

@@ -65,6 +65,7 @@ type modelLane struct {
 	classes []*modelClass
 	reason  Reason // of the cool-down
 	detail  string
+	learned learned
 
 	permits map[string]*modelPermit
 	leases  map[string]int64 // "p"id and "t"ticket → ms

@@ -36,6 +36,8 @@ var (
 	luaState string
 	//go:embed lua/configure.lua
 	luaConfigure string
+	//go:embed lua/floors.lua
+	luaFloors string
 	//go:embed lua/cool.lua
 	luaCool string
 	//go:embed lua/restore.lua
@@ -56,6 +58,7 @@ var (
 	ticketScript    = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaTicket)
 	stateScript     = script(luaBase, luaSlots, luaState)
 	configureScript = script(luaBase, luaSlots, luaConfigure)
+	floorsScript    = script(luaBase, luaSlots, luaFloors)
 	coolScript      = script(luaBase, luaSlots, luaCool)
 	restoreScript   = script(luaBase, luaSlots, luaRestore)
 	scopeScript     = script(luaScope)
