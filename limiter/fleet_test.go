@@ -18,6 +18,7 @@ type fleet struct {
 	sweep   int                         // jobs a second that are looked at
 	latency time.Duration               // of a call
 	away    func(at time.Duration) bool // true while nobody pulls
+	seen    func(j *rowJob)             // told of each job that got its permit; may be nil
 	rng     *rand.Rand
 
 	pending  []*rowJob
@@ -173,6 +174,9 @@ func (f *fleet) try(j *rowJob) {
 		f.done++
 		j.granted, j.gone = f.since(), true
 		f.grants = append(f.grants, f.since())
+		if f.seen != nil {
+			f.seen(j)
+		}
 		heap.Push(&f.calls, simCall{f.now.Add(f.latency/2 + time.Duration(f.rng.Int64N(int64(f.latency)))), p.ID, j.used})
 		return
 	}
