@@ -37,9 +37,27 @@ func changes(before, after Config) []Event {
 		}
 		note("class "+name, name, before.classSettings(name), after.classSettings(name))
 	}
+	for _, node := range before.nodesWith(after) {
+		note(node, node, before.nodeSettings(node), after.nodeSettings(node))
+	}
 	note("classes", "order of classes", before.order(after), after.order(before))
 	note("weights", "weights", before.weightSettings(), after.weightSettings())
 	return out
+}
+
+// overridden are the events of values that were set over a configuration.
+func overridden(before, after Config, ch Change) []Event {
+	after.By = ch.who()
+	events := changes(before, after)
+	for i := range events {
+		e := &events[i]
+		e.Text += " (" + ch.how() + ")"
+		e.Data["how"] = ch.how()
+		if why := ch.why(); why != "" {
+			e.Text += ": " + why
+		}
+	}
+	return events
 }
 
 // difference says what changed: "rpm 60 → 120, rpd none → 1000".
@@ -88,9 +106,13 @@ func list(settings []setting) string {
 
 // against turns a change that goes back to recent limits into an alert: who
 // started with other limits than the process before it should know of that one.
+// What people set and unset is no disagreement.
 func (e Event) against(recent []Event) Event {
+	if e.Data["how"] != "" {
+		return e
+	}
 	recent = slices.DeleteFunc(slices.Clone(recent), func(r Event) bool {
-		return r.Subject != e.Subject || r.Data["from"] == r.Data["to"]
+		return r.Subject != e.Subject || r.Data["from"] == r.Data["to"] || r.Data["how"] != ""
 	})
 	back := slices.ContainsFunc(recent, func(r Event) bool { return r.Data["from"] == e.Data["to"] })
 	if !back {
@@ -140,12 +162,53 @@ func (c Config) laneSettings(lane Lane) []setting {
 			continue
 		}
 		out := []setting{{"lend", cmp.Or(l.Lend, "auto")}, {"outside", percent(l.OutsidePPM)}}
-		for _, x := range l.Limits.List() {
-			out = append(out, setting{x.Name(), strconv.FormatInt(x.Amount, 10)})
-		}
-		return out
+		return append(append(out, l.Limits.settings()...), c.shadowSettings(lane.String())...)
 	}
 	return nil
+}
+
+func (l Limits) settings() (out []setting) {
+	for _, x := range l.List() {
+		out = append(out, setting{x.Name(), x.amount()})
+	}
+	return out
+}
+
+// amount is a limit's amount for people: money in dollars.
+func (l Limit) amount() string {
+	if l.Unit == MicroUSD {
+		return "$" + strconv.FormatFloat(float64(l.Amount)/million, 'f', -1, 64)
+	}
+	return strconv.FormatInt(l.Amount, 10)
+}
+
+func (c Config) shadowSettings(node string) []setting {
+	if len(c.Shadow[node]) == 0 {
+		return nil
+	}
+	return []setting{{"in shadow", strings.Join(c.Shadow[node], " and ")}}
+}
+
+// nodesWith are the nodes of either configuration.
+func (c Config) nodesWith(o Config) []string {
+	seen := map[string]bool{}
+	for _, m := range []map[string]Limits{c.Nodes, o.Nodes} {
+		for node := range m {
+			seen[node] = true
+		}
+	}
+	for _, m := range []map[string][]string{c.Shadow, o.Shadow} {
+		for node := range m {
+			seen[node] = seen[node] || c.laneAt(node) < 0 && o.laneAt(node) < 0
+		}
+	}
+	maps.DeleteFunc(seen, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func (c Config) nodeSettings(node string) []setting {
+	l := c.Nodes[node]
+	return append(l.settings(), c.shadowSettings(node)...)
 }
 
 func (c Config) classesWith(o Config) []string {

@@ -30,6 +30,8 @@ const (
 	fieldSchema     = "schema"
 	fieldGeneration = "gen"
 	fieldConfig     = "config"
+	fieldOverrides  = "over"
+	fieldRevision   = "wrev"
 	fieldPause      = "zp" // lua/pause.lua
 	fieldThrottle   = "zt"
 )

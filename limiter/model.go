@@ -18,7 +18,8 @@ type Model struct {
 	mu        sync.Mutex
 	now       time.Time
 	cal       calendar
-	config    Config
+	settings  settings
+	config    Config // that is enforced
 	weights   map[string]int64
 	rev       int64               // grows when weights change
 	pauses    map[string]Pause    // by target and reason

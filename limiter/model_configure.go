@@ -19,11 +19,20 @@ func (m *Model) Configure(_ context.Context, c Config) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	recent := m.eventsLocked(m.now.Add(-disagreement), 0)
-	for _, e := range changes(m.config, c) {
-		m.note(e.against(recent))
+	next, err := m.settings.configured(c)
+	if err != nil {
+		return err
 	}
-	m.config, m.weights = c, c.weights()
+	before := m.settings.file
+	m.enforce(next)
+	m.noteAll(changes(before, c))
+	return nil
+}
+
+// enforce gives the lanes the limits of a configuration.
+func (m *Model) enforce(s settings) {
+	c := s.effective
+	m.settings, m.config, m.weights = s, c, c.weights()
 	m.rev++
 	if c.MonthTZ != "" {
 		if zone, err := time.LoadLocation(c.MonthTZ); err == nil {
@@ -31,12 +40,19 @@ func (m *Model) Configure(_ context.Context, c Config) error {
 		}
 	}
 	for name, n := range m.lanes {
-		n.closed = !slices.ContainsFunc(c.Lanes, func(l LaneConfig) bool { return l.Lane.String() == name })
+		n.closed = c.laneAt(name) < 0
 	}
 	for _, l := range c.Lanes {
 		m.configure(newPlan(l, c.Classes))
 	}
-	return nil
+}
+
+// noteAll is note of lua/note.lua's callers: what was changed, against what was lately.
+func (m *Model) noteAll(events []Event) {
+	recent := m.eventsLocked(m.now.Add(-disagreement), 0)
+	for _, e := range events {
+		m.note(e.against(recent))
+	}
 }
 
 func (m *Model) configure(p plan) {

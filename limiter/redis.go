@@ -49,8 +49,9 @@ type Redis struct {
 	keys  keys
 	cal   calendar
 
-	lanes  sync.Map // Lane → *laneCalls
-	config atomic.Pointer[Config]
+	lanes    sync.Map                 // Lane → *laneCalls
+	config   atomic.Pointer[Config]   // that is enforced
+	settings atomic.Pointer[settings] // that it follows from, and their revision
 }
 
 // laneCalls is what is kept for a lane in this process.

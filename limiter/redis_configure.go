@@ -3,14 +3,11 @@ package limiter
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Weights of the priorities where the configuration has none.
@@ -39,23 +36,47 @@ func (r *Redis) Configure(ctx context.Context, c Config) error {
 	if c.Scope != r.scope {
 		return wrong("scope", "%s; this limiter is for %s", c.Scope, r.scope)
 	}
-	old, err := r.load(ctx)
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return err
+	for range patience {
+		done, err := r.configure(ctx, c, nil)
+		if err != nil || done {
+			return err
+		}
 	}
-	before, err := r.writeScope(ctx, c)
+	return errors.New("limiter: others change the limits at the same time; nothing was changed")
+}
+
+// configure makes one try; false when an override came between. lost are
+// overrides for a scope that has none.
+func (r *Redis) configure(ctx context.Context, c Config, lost []Override) (bool, error) {
+	s, err := r.read(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	r.keep(c)
-	defer r.noteLimits(ctx, before, c)
+	before := s
+	if s.over == "" && len(lost) > 0 {
+		s.overrides, s.over = lost, jsonOf(lost)
+	}
+	next, err := s.configured(c)
+	if err != nil {
+		return false, err
+	}
+	done, err := r.write(ctx, before, next, "*")
+	if err != nil || !done {
+		return false, err
+	}
+	defer r.note(ctx, changes(before.file, c))
+	return true, r.enforce(ctx, before.effective, next.effective)
+}
+
+// enforce gives the lanes the limits of a configuration.
+func (r *Redis) enforce(ctx context.Context, before, c Config) error {
 	for _, l := range c.Lanes {
 		cfg, cfg2, names := newPlan(l, c.Classes).fields()
 		if _, err := r.call(ctx, configureScript, l.Lane, r.keys.lane(l.Lane), cfg, cfg2, names); err != nil {
 			return err
 		}
 	}
-	return r.retire(ctx, old, c)
+	return r.retire(ctx, before, c)
 }
 
 // retire closes the lanes that the new configuration does not name.
@@ -71,29 +92,32 @@ func (r *Redis) retire(ctx context.Context, old, c Config) error {
 	return nil
 }
 
-// writeScope gives the configuration that c replaced.
-func (r *Redis) writeScope(ctx context.Context, c Config) (before Config, err error) {
-	args := []any{SchemaVersion, rand.Text(), jsonOf(c)}
-	for name, w := range c.weights() {
+// write stores settings, unless others were stored since before was read; text is
+// the configuration that must be there, "*" any.
+func (r *Redis) write(ctx context.Context, before, s settings, text string) (bool, error) {
+	args := []any{SchemaVersion, rand.Text(), s.text, s.over, text, before.over}
+	for name, w := range s.effective.weights() {
 		args = append(args, name, w)
 	}
-	got, err := scopeScript.Run(ctx, r.rdb, r.keys.scope, args...).Result()
+	got, err := scopeScript.Run(ctx, r.rdb, r.keys.scope, args...).Slice()
 	if err != nil {
-		return before, fmt.Errorf("limiter: %w", err)
+		return false, fmt.Errorf("limiter: %w", err)
 	}
-	if newer, ok := got.(int64); ok {
-		return before, schemaError(newer)
+	switch {
+	case len(got) == 2 && got[0] == int64(-1):
+		newer, _ := got[1].(int64)
+		return false, schemaError(newer)
+	case len(got) != 3:
+		return false, nil
 	}
-	if s := text(got); s != "" {
-		err = json.Unmarshal([]byte(s), &before)
-	}
-	return before, err
+	s.rev, err = number(got[2])
+	r.keep(s)
+	return true, err
 }
 
-// noteLimits notes what a configuration changed. The limits are in force by then,
-// so an event that is lost is only logged.
-func (r *Redis) noteLimits(ctx context.Context, before, after Config) {
-	events := changes(before, after)
+// note notes what was changed. The limits are in force by then, so an event that
+// is lost is only logged.
+func (r *Redis) note(ctx context.Context, events []Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -117,51 +141,61 @@ func schemaError(stored int64) error {
 	return fmt.Errorf("limiter: Redis holds schema %d, this program knows %d: use the newer program", stored, SchemaVersion)
 }
 
-// load reads the configuration of the scope; a scope without one gives an empty Config.
+// load reads the configuration of the scope that is enforced; a scope without one
+// gives an empty Config.
 func (r *Redis) load(ctx context.Context) (Config, error) {
-	v, err := r.rdb.HMGet(ctx, r.keys.scope[0], fieldSchema, fieldConfig).Result()
+	s, err := r.read(ctx)
+	return s.effective, err
+}
+
+// read reads what decides about limits, and keeps it.
+func (r *Redis) read(ctx context.Context) (settings, error) {
+	v, err := r.rdb.HMGet(ctx, r.keys.scope[0], fieldSchema, fieldConfig, fieldOverrides, fieldRevision).Result()
 	if err != nil {
-		return Config{}, fmt.Errorf("limiter: %w", err)
+		return settings{}, fmt.Errorf("limiter: %w", err)
 	}
 	var stored int64
 	if _, err := fmt.Sscan(text(v[0]), &stored); err == nil && stored > SchemaVersion {
-		return Config{}, schemaError(stored)
+		return settings{}, schemaError(stored)
 	}
-	var c Config
-	if s := text(v[1]); s != "" {
-		if err := json.Unmarshal([]byte(s), &c); err != nil {
-			return Config{}, fmt.Errorf("limiter: stored configuration: %w", err)
-		}
-		r.keep(c)
+	s := settings{text: text(v[1]), over: text(v[2])}
+	_, _ = fmt.Sscan(text(v[3]), &s.rev)
+	if err := s.parse(); err != nil {
+		return settings{}, fmt.Errorf("limiter: stored configuration: %w", err)
 	}
-	return c, nil
+	if s.text != "" {
+		r.keep(s)
+	}
+	return s, nil
 }
 
-func (r *Redis) keep(c Config) {
-	if c.MonthTZ != "" {
-		if zone, err := time.LoadLocation(c.MonthTZ); err == nil {
+func (r *Redis) keep(s settings) {
+	if zone := s.effective.MonthTZ; zone != "" {
+		if zone, err := time.LoadLocation(zone); err == nil {
 			r.cal.setZone(zone)
 		}
 	}
-	r.config.Store(&c)
+	r.settings.Store(&s)
+	r.config.Store(&s.effective)
 }
 
 // restore writes the configuration again after Redis lost it, or a part of it, and
-// tells whether the lane is known by that.
+// tells whether the lane is known by that. What was set over it comes back too.
 func (r *Redis) restore(ctx context.Context, l Lane) bool {
-	known := r.config.Load()
-	c, err := r.load(ctx)
+	known := r.settings.Load()
+	s, err := r.read(ctx)
 	if err != nil {
 		return false
 	}
-	if c.Scope == (Scope{}) && known != nil {
-		c = *known // nothing is stored: Redis came back empty
+	if s.text == "" && known != nil {
+		s = *known // nothing is stored: Redis came back empty
 	}
-	if !slices.ContainsFunc(c.Lanes, func(n LaneConfig) bool { return n.Lane.String() == l.String() }) {
+	if s.effective.laneAt(l.String()) < 0 {
 		return false
 	}
 	r.log.Error("Redis lost limits that were stored: they are written again, use starts from nothing", "lane", l.String())
-	return r.Configure(ctx, c) == nil
+	done, err := r.configure(ctx, s.file, s.overrides)
+	return done && err == nil
 }
 
 // Lanes gives the lanes that are configured, with their limits and shares.

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,14 +36,12 @@ func (c Config) Validate() error {
 	if err := checkLanes(c.Scope, c.Lanes); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
-		if err := checkLimits("nodes["+name+"].limits", c.Nodes[name]); err != nil {
-			return err
-		}
+	if err := c.checkNodes(); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
-		if w := c.Weights[name]; w < 1 || w > 1000 {
-			return wrong("weights["+name+"]", "%d; want 1 to 1000", w)
+		if err := checkWeight("weights["+name+"]", name, c.Weights[name]); err != nil {
+			return err
 		}
 	}
 	if _, err := time.LoadLocation(c.MonthTZ); err != nil {
@@ -118,8 +117,8 @@ func checkLanes(scope Scope, lanes []LaneConfig) error {
 		if l.OutsidePPM < 0 || l.OutsidePPM >= million {
 			return wrong(field+"outside_ppm", "%d; want 0 to 999999", l.OutsidePPM)
 		}
-		if !slices.Contains([]string{"", "auto", "now", "never"}, l.Lend) {
-			return wrong(field+"lend", "%q; want auto, now or never", l.Lend)
+		if err := checkLend(field+"lend", cmp.Or(l.Lend, "auto")); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,173 @@
+package limiter
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Where an override comes from.
+const (
+	SourceOperator = "operator" // a person: `quota set`
+	SourceProvider = "provider" // a 429 that named a lower limit than ours
+)
+
+// None as an override's Text takes a limit away.
+const None = "none"
+
+// NodeWeights is the node of overrides that set weights.
+const NodeWeights = "weights"
+
+// Override is one value that somebody set while the fleet runs. It stands over
+// the configuration, survives restarts and new configurations, and holds until
+// it is unset. One of a lane or class that is not configured now has no effect.
+type Override struct {
+	// Node is what it is of: a lane (Lane.String), a node ("tenant/acme",
+	// "tenant/*"), a class ("class/bulk") or NodeWeights.
+	Node string `json:"node"`
+	// Name is the field: of a lane or node a limit's shorthand ("rpm") or "shadow";
+	// of a lane also "outside" and "lend"; of a class "guarantee", "floor",
+	// "trickle", "cap" or "output_floor"; of the weights "priority/high",
+	// "tenant/acme", ….
+	Name string `json:"name"`
+	// Value is an amount (money in micro-dollars), a share in ppm, or a weight.
+	Value int64 `json:"value,omitempty"`
+	// Text is the value of "lend" and "shadow" (limits by shorthand, with commas;
+	// None for none), and None for a limit that is taken away.
+	Text string `json:"text,omitempty"`
+
+	By     string    `json:"by,omitempty"`     // a person, for those who see it
+	Source string    `json:"source,omitempty"` // SourceOperator (default) or SourceProvider
+	Reason string    `json:"reason,omitempty"` // why, for those who see it
+	At     time.Time `json:"at"`               // Redis's clock; Set fills it
+}
+
+// Change is what Override does at once: all of it, or nothing.
+type Change struct {
+	Set   []Override
+	Unset []Override // only Node and Name count; without a Name all of the node
+	By    string     // who, where an Override does not say
+}
+
+// ErrNoOverride says that nothing is set that could be unset.
+var ErrNoOverride error = &ConfigError{Field: "unset", Problem: "nothing of the kind is set"}
+
+// With is the configuration with the overrides that concern it put over it. The
+// error is a *ConfigError: an override that is wrong in itself, or a whole that
+// cannot be enforced. The provider's values only ever lower a limit.
+func (c Config) With(overrides []Override) (Config, error) {
+	out := c.clone()
+	for _, o := range inOrder(overrides) {
+		if err := o.check(); err != nil {
+			return c, err
+		}
+		out.apply(o)
+	}
+	if err := out.Validate(); err != nil {
+		return c, err
+	}
+	return out, nil
+}
+
+// inOrder has the defaults of nodes before the nodes that begin with them, and
+// the operator's values before the provider's.
+func inOrder(overrides []Override) []Override {
+	return slices.SortedStableFunc(slices.Values(overrides), func(a, b Override) int {
+		return cmp.Or(-compareBool(wildcard(a.Node), wildcard(b.Node)), strings.Compare(a.Node, b.Node),
+			strings.Compare(a.Name, b.Name), compareBool(a.Source == SourceProvider, b.Source == SourceProvider))
+	})
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func wildcard(node string) bool { return strings.HasSuffix(node, "/*") }
+
+// changed is a list of overrides after a change. What an operator sets replaces
+// what the provider said of it: the person knows that.
+func changed(list []Override, ch Change, at time.Time) ([]Override, error) {
+	out := slices.Clone(list)
+	for _, u := range ch.Unset {
+		n := len(out)
+		out = slices.DeleteFunc(out, func(o Override) bool { return o.Node == u.Node && (u.Name == "" || o.Name == u.Name) })
+		if len(out) == n {
+			return nil, ErrNoOverride
+		}
+	}
+	for _, o := range ch.Set {
+		o.By, o.Source, o.At = cmp.Or(o.By, ch.By), cmp.Or(o.Source, SourceOperator), time.UnixMilli(at.UnixMilli()).UTC()
+		out = slices.DeleteFunc(out, func(x Override) bool {
+			return x.Node == o.Node && x.Name == o.Name && (x.Source == o.Source || o.Source == SourceOperator)
+		})
+		out = append(out, o)
+	}
+	return inOrder(out), nil
+}
+
+// who is the one who makes the change, for the event.
+func (ch Change) who() string {
+	for _, o := range ch.Set {
+		if by := cmp.Or(o.By, ch.By); by != "" {
+			return by
+		}
+	}
+	return ch.By
+}
+
+// how says by what means limits were changed: "quota set by ada".
+func (ch Change) how() string {
+	what := "quota unset"
+	if len(ch.Set) > 0 {
+		what = "quota set"
+		if ch.Set[0].Source == SourceProvider {
+			return "provider's 429"
+		}
+	}
+	if by := ch.who(); by != "" {
+		what += " by " + by
+	}
+	return what
+}
+
+// why is the reason that was given.
+func (ch Change) why() string {
+	for _, o := range ch.Set {
+		if o.Reason != "" {
+			return o.Reason
+		}
+	}
+	return ""
+}
+
+// origin says where the limit of a node comes from, for people: "quota set by ada,
+// 22:10"; "" where no override decides. A provider's value does not decide where
+// something lower is configured.
+func origin(overrides []Override, node, name string, amount int64, now time.Time) string {
+	said := ""
+	for _, o := range inOrder(overrides) {
+		if o.Node == node && o.Name == name && (o.Source != SourceProvider || o.Value == amount) {
+			said = o.origin(now)
+		}
+	}
+	return said
+}
+
+func (o Override) origin(now time.Time) string {
+	at := o.At.In(now.Location())
+	text := at.Format("15:04")
+	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		text = at.Format("2 Jan 15:04")
+	}
+	if o.Source == SourceProvider {
+		return "provider's 429, " + text
+	}
+	return "quota set by " + cmp.Or(o.By, "somebody") + ", " + text
+}

@@ -1,0 +1,82 @@
+package limiter
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// settings is what decides about limits: what is configured, what was set over
+// it, and both together.
+type settings struct {
+	file      Config
+	overrides []Override
+	effective Config
+	rev       int64  // grows with each change
+	text      string // file as it is stored
+	over      string // overrides as they are stored; "" when none were ever set
+}
+
+// parse reads what is stored. Overrides that do not go with the configuration any
+// more, which only another version could leave behind, have no effect.
+func (s *settings) parse() error {
+	if s.text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(s.text), &s.file); err != nil {
+		return err
+	}
+	if s.over != "" {
+		if err := json.Unmarshal([]byte(s.over), &s.overrides); err != nil {
+			return err
+		}
+	}
+	s.effective = s.file
+	c, err := s.file.With(s.overrides)
+	if err == nil {
+		s.effective = c
+	}
+	return nil
+}
+
+// configured is s with another configuration under the same overrides.
+func (s settings) configured(c Config) (settings, error) {
+	effective, err := c.With(s.overrides)
+	if err != nil {
+		return s, besides(c, err)
+	}
+	s.file, s.effective, s.text = c, effective, jsonOf(c)
+	return s, nil
+}
+
+// besides says of an error that the configuration by itself is right.
+func besides(c Config, err error) error {
+	if wrongAlone := c.Validate(); wrongAlone != nil {
+		return wrongAlone
+	}
+	e, ok := err.(*ConfigError)
+	if !ok {
+		return err
+	}
+	return wrong(e.Field, "%s; the configuration by itself is right, but not with what `quota set` put over it", e.Problem)
+}
+
+// changed is s after a change of the overrides.
+func (s settings) changed(ch Change, at time.Time) (settings, error) {
+	for _, o := range ch.Set {
+		if err := o.check(); err != nil {
+			return s, err
+		}
+		if err := s.file.named(o); err != nil {
+			return s, err
+		}
+	}
+	list, err := changed(s.overrides, ch, at)
+	if err != nil {
+		return s, err
+	}
+	if s.effective, err = s.file.With(list); err != nil {
+		return s, err
+	}
+	s.overrides, s.over = list, jsonOf(list)
+	return s, nil
+}

@@ -1,0 +1,95 @@
+package limiter
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// nodeKinds are the kinds of nodes that may have limits of their own, from the
+// outside in; a lane is named by itself.
+var nodeKinds = []string{"organization", "tenant", "team", "key", "feature", "run"}
+
+// NodeKinds are the kinds of nodes that may have limits: "tenant" in "tenant/acme".
+func NodeKinds() []string { return slices.Clone(nodeKinds) }
+
+// checkNode wants kind/id, where * as the id is the default of the kind.
+func checkNode(field, node string) error {
+	kind, id, ok := strings.Cut(node, "/")
+	switch {
+	case !ok || !slices.Contains(nodeKinds, kind):
+		return wrong(field, "%q; want one of %s and its name, as in tenant/acme", node, strings.Join(nodeKinds, ", "))
+	case strings.Contains(id, "/"):
+		return wrong(field, "%q is too deep: each level of a path has limits of its own, as in tenant/acme and team/search", node)
+	case id == "*":
+		return nil
+	}
+	return checkName(field, id)
+}
+
+func (c Config) checkNodes() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
+		field := "nodes[" + name + "]"
+		if err := checkNode(field, name); err != nil {
+			return err
+		}
+		if err := checkLimits(field+".limits", c.Nodes[name]); err != nil {
+			return err
+		}
+		l := c.Nodes[name]
+		if len(l.List()) == 0 {
+			return wrong(field+".limits", "there are none")
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(c.Shadow)) {
+		field := "shadow[" + node + "]"
+		if c.laneAt(node) < 0 {
+			if err := checkNode(field, node); err != nil {
+				return err
+			}
+		}
+		if err := checkShadow(field, c.Shadow[node]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkShadow(field string, limits []string) error {
+	for _, name := range limits {
+		if !isLimit(name) {
+			return wrong(field, "unknown limit %q; known are %s", name, strings.Join(LimitNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// weightKinds are the levels of a path that may have a weight.
+var weightKinds = []string{"organization", "tenant", "team", "key", "run", "priority"}
+
+func checkWeight(field, name string, w int64) error {
+	kind, id, ok := strings.Cut(name, "/")
+	switch {
+	case !ok || !slices.Contains(weightKinds, kind):
+		return wrong(field, "want one of %s and its name, as in tenant/acme", strings.Join(weightKinds, ", "))
+	case kind == "priority" && priorityWeights[Priority(id)] == 0:
+		return wrong(field, "unknown priority; known are high, normal, low")
+	case w < 1 || w > 1000:
+		return wrong(field, "%d; want 1 to 1000", w)
+	}
+	return checkName(field, id)
+}
+
+func checkLend(field, lend string) error {
+	if slices.Contains([]string{"auto", "now", "never"}, lend) {
+		return nil
+	}
+	return wrong(field, "%q; want auto, now or never", lend)
+}
+
+func checkPPM(field string, v, most int64) error {
+	if v >= 0 && v <= most {
+		return nil
+	}
+	return wrong(field, "%d; want 0 to %d", v, most)
+}
