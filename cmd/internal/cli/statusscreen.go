@@ -38,7 +38,7 @@ func (o *statusOptions) all(ctx context.Context, be *backend) error {
 	printFleet(o.Out, v.Fleet)
 	v.printSpend(o.Out)
 	section(o.Out, "what happened", eventTable(v.Events, v.At))
-	v.printAdvice(o.Out)
+	printAdvice(o.Out, v.Advice)
 	return nil
 }
 
@@ -134,12 +134,12 @@ func (v *overview) printSpend(w io.Writer) {
 	}
 }
 
-func (v *overview) printAdvice(w io.Writer) {
-	if len(v.Advice) == 0 {
+func printAdvice(w io.Writer, list []advice) {
+	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintln(w, "\nwhat to do")
-	for _, a := range v.Advice {
+	for _, a := range list {
 		fmt.Fprintf(w, "- %s", a.Text)
 		if a.Command != "" {
 			fmt.Fprintf(w, ": %s", a.Command)

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// reserveReview is how much of a limit a class with a guarantee came to use.
+type reserveReview struct {
+	Class     string    `json:"class"`
+	Model     string    `json:"model,omitempty"` // where its peak was; "" when it had no call
+	Limit     string    `json:"limit,omitempty"`
+	Peak      float64   `json:"peak"` // part of the limit in its fullest minute, or hour where minutes are not kept
+	PeakAt    time.Time `json:"peak_at"`
+	Floor     float64   `json:"floor"` // the smallest of the lanes'
+	Guarantee float64   `json:"guarantee"`
+	Enough    float64   `json:"enough"` // a guarantee that would have done
+	Refused   int64     `json:"refused"`
+}
+
+// enoughFor is the guarantee that a peak asks for: a quarter more, in steps of
+// five per cent, at least one step.
+func enoughFor(peak float64) float64 {
+	return max(0.05, math.Ceil(peak*1.25*20-1e-9)/20)
+}
+
+func (in reviewInput) reserveOf(i int) reserveReview {
+	c := in.classes[i]
+	r := reserveReview{Class: c.Name, Guarantee: float64(c.GuaranteePPM) / ppm, Floor: 1}
+	for _, l := range in.lanes {
+		r.Floor = min(r.Floor, float64(c.IdleFloorPPM(l.Lend))/ppm)
+		for _, lim := range l.Limits.List() {
+			if lim.Window != limiter.Minute {
+				continue
+			}
+			for _, s := range in.stretches(l.Lane, lim.Unit) {
+				if p := s.share(s.used[c.Name], lim.Amount); p > r.Peak {
+					r.Peak, r.PeakAt, r.Model, r.Limit = p, s.at, l.Lane.Model, lim.Name()
+				}
+			}
+		}
+	}
+	for _, s := range in.samples() {
+		if s.Class == c.Name {
+			r.Refused += s.Refused
+		}
+	}
+	r.Enough = enoughFor(r.Peak)
+	return r
+}
+
+// sentence judges the guarantee.
+func (r reserveReview) sentence(now time.Time) string {
+	switch {
+	case r.Model == "":
+		return fmt.Sprintf("nobody called as %s: its guarantee of %s was never needed", r.Class, wholePercent(r.Guarantee))
+	case r.Enough < r.Guarantee:
+		return fmt.Sprintf("%s peaks at %s of %s (%s, %s): a guarantee of %s would have been enough, it is %s",
+			r.Class, wholePercent(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), wholePercent(r.Enough), wholePercent(r.Guarantee))
+	case r.Refused > 0 && r.Enough > r.Guarantee:
+		return fmt.Sprintf("%s peaks at %s of %s (%s, %s) and was refused %d times: its guarantee is %s",
+			r.Class, wholePercent(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), r.Refused, wholePercent(r.Guarantee))
+	}
+	return fmt.Sprintf("%s peaks at %s of %s (%s, %s): its guarantee of %s fits",
+		r.Class, wholePercent(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), wholePercent(r.Guarantee))
+}
+
+// wholePercent is a share as one says it: without a fraction from one per cent on.
+func wholePercent(share float64) string {
+	if p := share * 100; p != 0 && p < 1 {
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return fmt.Sprintf("%.0f %%", share*100)
+}
