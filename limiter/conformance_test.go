@@ -330,6 +330,27 @@ func TestCooldown(t *testing.T) {
 	})
 }
 
+// A rest is one event, however many calls ask for it; another reason is another,
+// and what is too short is none.
+func TestCooldownsAreEvents(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.limits(Limits{RPM: 100})
+		for range 3 {
+			b.must(b.Cool(b.Context(), b.lane, 30*time.Second, ReasonCooldown, "provider: rpm"))
+			b.wait(time.Second)
+		}
+		b.must(b.Cool(b.Context(), b.lane, time.Minute, ReasonBreaker, "provider: limit_zero"))
+		b.must(b.Cool(b.Context(), b.lane, 5*time.Second, ReasonCooldown, "provider: rpm")) // is over before the other
+		b.wait(2 * time.Minute)
+		b.must(b.Cool(b.Context(), b.lane, time.Second, ReasonCooldown, "provider: capacity"))
+		b.wait(2 * time.Second)
+		b.must(b.Cool(b.Context(), b.lane, 30*time.Second, ReasonCooldown, "provider: rpm"))
+		b.happened("limits: flash: lend now, outside 0 %, rpm 100",
+			"cooldown: flash rests for 30s: provider: rpm", "breaker: flash rests for 1m0s: provider: limit_zero",
+			"cooldown: flash rests for 30s: provider: rpm")
+	})
+}
+
 func TestLiveChangeKeepsUsage(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.limits(Limits{RPM: 10, RPD: 100})

@@ -10,9 +10,11 @@ const (
 	EventPause    = "pause"
 	EventResume   = "resume"
 	EventThrottle = "throttle"
-	EventLimits   = "limits" // the configuration changed; Configure notes it
-	EventBreaker  = "breaker"
-	EventAlert    = "alert" // somebody should look
+	EventLimits   = "limits"   // the configuration changed; Configure notes it
+	EventBreaker  = "breaker"  // a lane rests since its calls are hopeless: no quota, no money, no such model, a bad key
+	EventCooldown = "cooldown" // a lane rests since the provider asked for it
+	EventFeedback = "feedback" // the provider's refusals lowered a limit
+	EventAlert    = "alert"    // somebody should look
 	EventHealth   = "health"
 	EventLease    = "lease" // who leads
 	EventKeys     = "keys"

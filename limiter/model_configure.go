@@ -1,13 +1,12 @@
 package limiter
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 )
 
-// lua/scope.lua, configure.lua and cool.lua.
+// lua/scope.lua and configure.lua.
 
 // Configure is Redis.Configure on the Model's clock.
 func (m *Model) Configure(_ context.Context, c Config) error {
@@ -121,21 +120,4 @@ func (n *modelLane) carrySlots(c, was *modelClass, d, from int) {
 			c.slots[win][i][d] += v[from]
 		}
 	}
-}
-
-// Cool is Redis.Cool on the Model's clock.
-func (m *Model) Cool(_ context.Context, l Lane, d time.Duration, reason Reason, detail string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if d <= 0 {
-		return nil
-	}
-	n, t, err := m.enter(l)
-	if err != nil {
-		return err
-	}
-	if ends := t + int64((d+time.Millisecond-1)/time.Millisecond); ends > n.header.cool {
-		n.header.cool, n.reason, n.detail = ends, cmp.Or(reason, ReasonCooldown), oneLine(detail)
-	}
-	return nil
 }

@@ -1,24 +1,12 @@
 package limiter
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 )
-
-// Cool lets a lane rest for d: the provider said so. The longest rest wins, and
-// reason and detail are those of that one.
-func (r *Redis) Cool(ctx context.Context, l Lane, d time.Duration, reason Reason, detail string) error {
-	if d <= 0 {
-		return nil
-	}
-	ms := (d + time.Millisecond - 1) / time.Millisecond
-	_, err := r.call(ctx, coolScript, l, r.lane(l).keys, int64(ms), string(cmp.Or(reason, ReasonCooldown)), oneLine(detail))
-	return err
-}
 
 // Pause closes a class, a run or a queue for a reason, until p.Until or Lift. A
 // pause of the same target and reason is replaced. The error is a *ConfigError

@@ -58,7 +58,7 @@ func (c *call) lost(err error) error {
 	return err
 }
 
-// end classifies, cools, settles and keeps the record: once.
+// end classifies, cools, reports, settles and keeps the record: once.
 func (c *call) end(a *answer, got Answer, err error) {
 	c.ended.Do(func() {
 		c.obs.Took = c.t.cfg.Now().Sub(c.sentAt)
@@ -67,6 +67,7 @@ func (c *call) end(a *answer, got Answer, err error) {
 		c.settleEnd(a, got)
 		c.leaveSoft()
 		c.rest()
+		c.report()
 		c.record(err)
 	})
 }
@@ -80,13 +81,16 @@ func (c *call) judge(a *answer, got Answer) {
 	}
 	v := Classify(got, now)
 	if c.neverFits(v) {
-		v = Verdict{Kind: Permanent, Scope: ScopeJob, Reason: "larger_than_limit", Limit: v.Limit, Bucket: v.Bucket, Evidence: v.Evidence}
+		v = Verdict{Kind: Permanent, Scope: ScopeJob, Reason: reasonNeverFits, Limit: v.Limit, Bucket: v.Bucket, Evidence: v.Evidence}
 	}
 	c.obs.Verdict = &v
 	if got.Status >= 400 {
 		c.obs.Decision = limiter.AdmittedThenProviderRejected
 	}
 }
+
+// reasonNeverFits is the verdict's reason for what is larger than the limit.
+const reasonNeverFits = "larger_than_limit"
 
 // neverFits holds for a request that is larger by itself than the minute's
 // tokens that the provider names: waiting cannot help it.

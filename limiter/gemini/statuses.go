@@ -35,12 +35,15 @@ func named(e *evidence) (Verdict, bool) {
 	return none, false
 }
 
+// reasonHinted is the reason of a verdict that names no limit.
+const reasonHinted = "quota"
+
 // hinted: a 429 that gives nothing but a time.
 func hinted(e *evidence) (Verdict, bool) {
 	if e.status != http.StatusTooManyRequests || e.hints.longest == 0 || e.hints.header && e.said(shared...) {
 		return none, false
 	}
-	v, ok := verdict(Wait, ScopeModel, "quota", "hint "+e.hints.longest.String())
+	v, ok := verdict(Wait, ScopeModel, reasonHinted, "hint "+e.hints.longest.String())
 	v.RetryAfter = e.hints.longest
 	if e.hints.longest < time.Hour && e.said("per day", "daily quota", "daily limit") {
 		v.Kind, v.Reason, v.RetryAt = DailyReset, "rpd", NextPacificMidnight(e.now)

@@ -13,7 +13,8 @@ import (
 	"nightshift/limiter"
 )
 
-// Gate gives permits and takes them back. *limiter.Redis is one.
+// Gate gives permits and takes them back. *limiter.Redis is one. A Gate that is a
+// Reporter too hears what answers say about its limits.
 type Gate interface {
 	Acquire(context.Context, limiter.Request) (*limiter.Permit, error)
 	Settle(context.Context, limiter.Settlement) error
@@ -78,10 +79,12 @@ type Transport struct {
 	cfg    TransportConfig
 	base   *url.URL
 	cooler Cooler
-	counts *countGate
-	soft   softGates
-	away   away
-	log    *slog.Logger
+	// reporter is nil when nobody wants to know what answers say about limits.
+	reporter Reporter
+	counts   *countGate
+	soft     softGates
+	away     away
+	log      *slog.Logger
 
 	lostSettlements tally
 }
@@ -123,6 +126,7 @@ func (t *Transport) fill() {
 	if t.cooler == nil {
 		t.cooler, _ = t.cfg.Gate.(Cooler)
 	}
+	t.reporter, _ = t.cfg.Gate.(Reporter)
 	t.cfg.Bounds = t.cfg.Bounds.filled()
 	t.counts = newCountGate(t.cfg.Bounds.CountPerMin)
 	t.soft.set(t.cfg.Soft)

@@ -19,6 +19,7 @@ type fakeGate struct {
 	acquired []limiter.Request
 	settled  []limiter.Settlement
 	cooled   []cooling
+	reported []limiter.Feedback
 	refuse   func(n int, r limiter.Request) error // n counts from 1
 }
 
@@ -54,6 +55,13 @@ func (g *fakeGate) Cool(_ context.Context, l limiter.Lane, d time.Duration, r li
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cooled = append(g.cooled, cooling{l, d, r})
+	return nil
+}
+
+func (g *fakeGate) Report(_ context.Context, f limiter.Feedback) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reported = append(g.reported, f)
 	return nil
 }
 

@@ -98,7 +98,7 @@ func eventLevel(kind string) dashboard.Level {
 	switch kind {
 	case limiter.EventAlert:
 		return dashboard.Bad
-	case limiter.EventPause, limiter.EventThrottle, limiter.EventBreaker:
+	case limiter.EventPause, limiter.EventThrottle, limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback:
 		return dashboard.Warn
 	}
 	return dashboard.Note

@@ -22,7 +22,8 @@ type eventsOptions struct {
 // eventKinds are what --kind may name.
 var eventKinds = []string{
 	limiter.EventPause, limiter.EventResume, limiter.EventThrottle, limiter.EventLimits,
-	limiter.EventBreaker, limiter.EventAlert, limiter.EventHealth, limiter.EventLease, limiter.EventKeys,
+	limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventAlert,
+	limiter.EventHealth, limiter.EventLease, limiter.EventKeys,
 }
 
 func newEventsCmd(f *factory) *cobra.Command {

@@ -1,0 +1,51 @@
+package gemini
+
+import (
+	"context"
+
+	"nightshift/limiter"
+)
+
+// Reporter takes what answers say about the limits that we keep. *limiter.Redis
+// is one.
+type Reporter interface {
+	Report(context.Context, limiter.Feedback) error
+}
+
+// report tells what the verdict on an admitted call says about the lane's limits,
+// once for each verdict. A call that was let through over a limit, or without a
+// permit, says nothing about it.
+func (c *call) report() {
+	p := c.obs.Permit
+	if c.t.reporter == nil || p == nil || p.Over != "" || c.obs.Over != "" || c.obs.Verdict == nil {
+		return
+	}
+	f, ok := feedbackOf(*c.obs.Verdict)
+	if !ok {
+		return
+	}
+	f.Lane = c.obs.Lane
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
+	defer cancel()
+	if err := c.t.reporter.Report(ctx, f); err != nil {
+		c.t.log.Warn("the provider's refusal is not taken into account", "lane", f.Lane.String(), "verdict", c.obs.Verdict.Reason, "error", Redact(err.Error()))
+	}
+}
+
+// feedbackOf reads a verdict as one on our own limits. What is about the job, the
+// key or money is none; neither is a refusal that nobody can explain.
+func feedbackOf(v Verdict) (limiter.Feedback, bool) {
+	switch {
+	case v.Kind == Backoff && v.Scope == ScopeModel && (v.Reason == "capacity" || v.Reason == "overloaded"):
+		return limiter.Feedback{Kind: limiter.Capacity}, true
+	case v.Kind == Permanent && v.Reason == reasonNeverFits:
+		return limiter.Feedback{Kind: limiter.RejectedAfterAdmit, Limit: "input_tpm", QuotaValue: v.Limit}, true
+	case v.Scope != ScopeModel || v.Kind != Wait && v.Kind != DailyReset:
+		return limiter.Feedback{}, false
+	}
+	f := limiter.Feedback{Kind: limiter.RejectedAfterAdmit, QuotaValue: v.Limit}
+	if v.Reason != reasonHinted {
+		f.Limit = v.Reason
+	}
+	return f, true
+}
