@@ -33,6 +33,11 @@ type gate interface {
 	Lanes(context.Context) ([]LaneConfig, error)
 	Counters(context.Context) (Snapshot, error)
 	Restore(context.Context, Snapshot) error
+	Set(context.Context, ...Override) error
+	Unset(context.Context, string, string) error
+	Override(context.Context, Change) error
+	Overrides(context.Context) ([]Override, error)
+	Configured(context.Context) (Config, error)
 }
 
 var (

@@ -78,7 +78,7 @@ func (n *modelLane) oldest(d int) int64 {
 func (m *Model) Counters(context.Context) (Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := Snapshot{Scope: m.scope, At: m.now}
+	s := Snapshot{Scope: m.scope, At: m.now, Overrides: m.settings.overrides}
 	for _, l := range m.config.Lanes {
 		n, t, err := m.enter(l.Lane)
 		if err != nil {
@@ -93,6 +93,9 @@ func (m *Model) Counters(context.Context) (Snapshot, error) {
 func (m *Model) Restore(_ context.Context, s Snapshot) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if next, news, _ := m.settings.broughtBack(s.Overrides); news {
+		m.enforce(next)
+	}
 	for _, x := range s.Counters {
 		n, _, err := m.enter(x.Lane)
 		if errors.Is(err, ErrUnknownLane) {

@@ -3,7 +3,6 @@ package limiter
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,7 +41,7 @@ func (r *Redis) Configure(ctx context.Context, c Config) error {
 			return err
 		}
 	}
-	return errors.New("limiter: others change the limits at the same time; nothing was changed")
+	return errBusy
 }
 
 // configure makes one try; false when an override came between. lost are

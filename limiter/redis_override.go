@@ -2,7 +2,7 @@ package limiter
 
 import (
 	"context"
-	"fmt"
+	"errors"
 )
 
 // Set puts values over the configuration, for all processes of the scope and
@@ -51,8 +51,11 @@ func (r *Redis) Override(ctx context.Context, ch Change) error {
 			return err
 		}
 	}
-	return fmt.Errorf("limiter: others change the limits at the same time; nothing was changed")
+	return errBusy
 }
+
+// errBusy is the end of patience.
+var errBusy = errors.New("limiter: others change the limits at the same time; nothing was changed")
 
 // patience bounds how often a change begins anew because another came between.
 const patience = 20
@@ -77,4 +80,27 @@ func (r *Redis) override(ctx context.Context, ch Change) (bool, error) {
 	}
 	defer r.note(ctx, overridden(s.effective, next.effective, ch))
 	return true, r.enforce(ctx, s.effective, next.effective)
+}
+
+// bringBack sets again what was lost, unless it does not go with what is there
+// since: the counters must come back in any case.
+func (r *Redis) bringBack(ctx context.Context, lost []Override) error {
+	for range patience {
+		s, err := r.read(ctx)
+		if err != nil {
+			return err
+		}
+		next, news, wrong := s.broughtBack(lost)
+		if wrong != nil {
+			r.log.Error("what was set over the configuration is lost with Redis's data", "error", wrong)
+		}
+		if !news {
+			return nil
+		}
+		done, err := r.write(ctx, s, next, s.text)
+		if err != nil || done {
+			return errors.Join(err, r.enforce(ctx, s.effective, next.effective))
+		}
+	}
+	return errBusy
 }

@@ -27,13 +27,13 @@ func (r *Redis) State(ctx context.Context, l Lane) (LaneState, error) {
 
 // Counters gives the day's and month's use of all lanes.
 func (r *Redis) Counters(ctx context.Context) (Snapshot, error) {
-	lanes, err := r.Lanes(ctx)
+	c, err := r.read(ctx)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	now, err := r.redisNow(ctx)
-	s := Snapshot{Scope: r.scope, At: now}
-	for _, l := range lanes {
+	s := Snapshot{Scope: r.scope, At: now, Overrides: c.overrides}
+	for _, l := range c.effective.Lanes {
 		var v laneView
 		if v, err = r.view(ctx, l.Lane); err != nil {
 			break
@@ -44,8 +44,12 @@ func (r *Redis) Counters(ctx context.Context) (Snapshot, error) {
 }
 
 // Restore raises day and month counters to what a snapshot holds, where its day
-// or month still lasts. Lanes that are not configured are passed over.
+// or month still lasts, and sets what was set over the configuration and is not
+// set now. Lanes that are not configured are passed over.
 func (r *Redis) Restore(ctx context.Context, s Snapshot) error {
+	if err := r.bringBack(ctx, s.Overrides); err != nil {
+		return err
+	}
 	byLane := map[Lane][]any{}
 	for _, c := range s.Counters {
 		byLane[c.Lane] = append(byLane[c.Lane], c.Class, int(c.Unit), int(c.Window), c.Start.UnixMilli(), c.Used)

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -79,4 +80,26 @@ func (s settings) changed(ch Change, at time.Time) (settings, error) {
 	}
 	s.overrides, s.over = list, jsonOf(list)
 	return s, nil
+}
+
+// broughtBack is s with overrides that were lost; news is false when all that
+// they set is set, and with an error when they do not go with what is configured
+// since. A scope without a configuration has nothing to put them over.
+func (s settings) broughtBack(lost []Override) (next settings, news bool, err error) {
+	list := slices.Clone(s.overrides)
+	for _, o := range lost {
+		if !slices.ContainsFunc(s.overrides, func(x Override) bool { return x.Node == o.Node && x.Name == o.Name }) {
+			list, news = append(list, o), true
+		}
+	}
+	if !news || s.text == "" {
+		return s, false, nil
+	}
+	effective, err := s.file.With(list)
+	if err != nil {
+		return s, false, err
+	}
+	s.effective, s.overrides = effective, inOrder(list)
+	s.over = jsonOf(s.overrides)
+	return s, true, nil
 }

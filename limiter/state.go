@@ -171,11 +171,13 @@ func (v laneView) counters() []Counter {
 	return out
 }
 
-// Snapshot holds what must outlive the shared state: day and month counters.
+// Snapshot holds what must outlive the shared state: day and month counters, and
+// what was set over the configuration.
 type Snapshot struct {
-	Scope    Scope     `json:"scope"`
-	At       time.Time `json:"at"`
-	Counters []Counter `json:"counters"`
+	Scope     Scope      `json:"scope"`
+	At        time.Time  `json:"at"`
+	Counters  []Counter  `json:"counters"`
+	Overrides []Override `json:"overrides,omitempty"`
 }
 
 // Counter is the use of a class in one day or month.
