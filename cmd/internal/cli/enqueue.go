@@ -106,7 +106,10 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	now := f.now()
 	open := counts.Open() + ahead
-	fc := b.quota.forecast(open, b.tokens/max(b.Rows, 1)*open, now)
+	fc, err := be.forecast(ctx, b, rep.Run.ID, open, now)
+	if err != nil {
+		return err
+	}
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
 	r := enqueued{
 		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed,

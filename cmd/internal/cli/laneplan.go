@@ -154,7 +154,11 @@ func (f forecast) sentence(now time.Time) string {
 	if f.took < time.Second {
 		return "no limit holds it up"
 	}
-	s := fmt.Sprintf("about %s at the limits (%s binds), done by %s", ago(f.took), f.limit, clock(now.Add(f.took), now))
+	by := fmt.Sprintf("at the limits (%s binds)", f.limit)
+	if f.limit == "" {
+		by = "at the pace of the last minutes"
+	}
+	s := fmt.Sprintf("about %s %s, done by %s", ago(f.took), by, clock(now.Add(f.took), now))
 	if f.days > 0 {
 		s += fmt.Sprintf(", over %s at %s", plural(f.days, "Pacific reset"), gemini.NextPacificMidnight(now).Local().Format("15:04"))
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -93,30 +92,6 @@ func (b *backend) laneStates(ctx context.Context, model string) ([]limiter.LaneS
 		return nil, noLane(model, lanes)
 	}
 	return states, nil
-}
-
-// estimate gives each open run the end that its lane's pace of the last minutes
-// promises, shared by the runs' weights. A run that nothing came of lately has none.
-func (o *overview) estimate() {
-	total := map[string]float64{} // weights of the open runs by lane
-	for _, r := range o.Runs {
-		if r.counts.Open() > 0 {
-			total[r.lane] += weightOf(r)
-		}
-	}
-	pace := o.pace()
-	for i := range o.Runs {
-		r := &o.Runs[i]
-		perMinute := pace[r.Model] * weightOf(*r) / cmp.Or(total[r.lane], 1)
-		if r.counts.Open() > 0 && perMinute > 0 && r.Hold == "" {
-			at := o.At.Add(time.Duration(float64(r.counts.Open()) / perMinute * float64(time.Minute)))
-			r.ETA = &at
-		}
-	}
-}
-
-func weightOf(r runStatus) float64 {
-	return float64(limiter.PriorityWeight(limiter.Priority(r.Priority)))
 }
 
 // pace is how many rows a minute came through of each model, in the minutes in

@@ -3,7 +3,6 @@ package cli
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
@@ -55,34 +54,5 @@ func TestCulprit(t *testing.T) {
 	bulkOnly := []gemini.UsageSample{{At: at(7, 0), Class: "bulk", Feature: "tags", Refused: 50, Requests: 10}}
 	if got := culprit(bulkOnly, classes, at(9, 30)); got != "" {
 		t.Errorf("nobody waited: %q", got)
-	}
-}
-
-// TestEstimate: a lane's pace is shared by its open runs' weights, and less than a
-// minute says nothing.
-func TestEstimate(t *testing.T) {
-	t.Parallel()
-	o := &overview{At: at(8, 0), samples: []gemini.UsageSample{}}
-	for m := range 3 {
-		o.samples = append(o.samples, gemini.UsageSample{At: at(7, 57+m), Model: "m", Class: "bulk", Feature: "tags", Good: 60})
-	}
-	high := runStatus{Model: "m", lane: "l", Class: "bulk", Feature: "tags", Priority: "high"}
-	low := high
-	low.Priority = "low"
-	high.counts[2], low.counts[2] = 480, 120 // waiting
-	o.Runs = []runStatus{high, low}
-	o.estimate()
-	for i, want := range []time.Duration{10 * time.Minute, 10 * time.Minute} {
-		if eta := o.Runs[i].ETA; eta == nil || eta.Sub(o.At).Round(time.Second) != want {
-			t.Errorf("%s: %v, want in %v", o.Runs[i].Priority, eta, want)
-		}
-	}
-	o.samples = o.samples[:0]
-	o.samples = append(o.samples, gemini.UsageSample{At: at(8, 0), Model: "m", Class: "bulk", Feature: "tags", Good: 60})
-	o.At = at(8, 0).Add(20 * time.Second)
-	o.Runs[0].ETA = nil
-	o.estimate()
-	if o.Runs[0].ETA != nil {
-		t.Errorf("twenty seconds give an end at %v", o.Runs[0].ETA)
 	}
 }

@@ -55,8 +55,9 @@ type runStatus struct {
 	Created  time.Time        `json:"created"`
 	Workers  int              `json:"workers"`
 	Hold     string           `json:"hold,omitempty"` // what keeps the whole lane from working
-	ETA      *time.Time       `json:"eta,omitempty"`  // at the pace of the last minutes; not known without one
+	ETA      *time.Time       `json:"eta,omitempty"`  // as an outlook has it; not known while nothing comes through
 	counts   jobs.Counts
+	hold     hold
 	lane     string
 	late     int64 // calls of a cancelled run that may still end
 }
@@ -77,7 +78,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 		if err != nil {
 			return runStatus{}, err
 		}
-		st.Hold = h.why
+		st.hold, st.Hold = h, h.why
 	}
 	for s := jobs.Queued; s < jobs.NumStates; s++ {
 		if counts[s] > 0 {
@@ -175,6 +176,9 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 		return err
 	}
 	now := o.now()
+	if err := be.runEnd(ctx, &s, now); err != nil {
+		return err
+	}
 	t := newTable("RUN", run.Title())
 	if run.Spec.Name != "" {
 		t.row("id", run.ID)
@@ -185,6 +189,9 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
 	t.row("workers", servedBy(workers, slots, be.living(fleet)))
 	t.row("state", s.phase())
+	if s.ETA != nil {
+		t.row("done by", "about "+clock(*s.ETA, now))
+	}
 	t.row("next", nextCommand(run, s))
 	return o.print(t, s)
 }

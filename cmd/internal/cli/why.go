@@ -203,7 +203,23 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 		fmt.Fprintf(o.Out, "%s: %s.\n", run.Title(), h.why)
 		return nil
 	}
-	return o.explainLane(ctx, be, run.Spec.Lane)
+	if err := o.explainLane(ctx, be, run.Spec.Lane); err != nil {
+		return err
+	}
+	return o.runEnd(ctx, be, run)
+}
+
+// runEnd says when the run will have ended, and what decides it.
+func (o *whyOptions) runEnd(ctx context.Context, be *backend, run jobs.Run) error {
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if err != nil || lane.Scope() != be.conf.scope() {
+		return err
+	}
+	look, err := be.outlook(ctx, lane, o.now())
+	if f, known := look.forecast(run.ID); known {
+		fmt.Fprintf(o.Out, "Its end: %s.\n", f.sentence(o.now()))
+	}
+	return err
 }
 
 // explainLane prints what keeps a lane from working, or what its jobs wait for.
@@ -295,12 +311,28 @@ func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row 
 	case t.Released:
 		fmt.Fprintf(o.Out, "%s of %s has its turn: a worker takes it up now.\n", row.Row, run.Title())
 	default:
-		comes := turn(t.ETA, h, o.now())
+		comes, err := o.comes(ctx, be, lane, run, t, h)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(o.Out, "%s of %s waits for %s: place %s of %s in its line, its turn comes in about %s (%s).\n",
 			row.Row, run.Title(), orElse(t.Limiter, "its turn"), humanize.Comma(t.Position), humanize.Comma(t.Waiting),
 			ago(comes), clock(o.now().Add(comes), o.now()))
 	}
 	return o.explainLane(ctx, be, run.Spec.Lane)
+}
+
+// comes is when a row's turn comes. What is near the limiter knows best; what is
+// far depends on other runs, throttles and the day.
+func (o *whyOptions) comes(ctx context.Context, be *backend, lane limiter.Lane, run jobs.Run, t limiter.TicketState, h hold) (time.Duration, error) {
+	if t.ETA <= time.Minute {
+		return turn(t.ETA, h, o.now()), nil
+	}
+	look, err := be.outlook(ctx, lane, o.now())
+	if at, known := look.of(run.ID, t.Position); known {
+		return turn(at.Sub(o.now()), h, o.now()), err
+	}
+	return turn(t.ETA, h, o.now()), err
 }
 
 // turn is when a row's turn comes: not before its lane works again.

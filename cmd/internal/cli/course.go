@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"math"
+	"time"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// course is how many rows a lane can work off from now on: so many a minute,
+// less while throttles hold, none before it opens, and no more in a day than the
+// day's limits leave.
+type course struct {
+	now       time.Time
+	opens     time.Time
+	pace      float64            // rows a minute that came through lately; 0: not known
+	most      float64            // rows a minute at the limits, without throttles; 0: not known
+	limit     string             // what most comes from
+	throttles []limiter.Throttle // of the class
+	day       dayRoom
+}
+
+// dayRoom is what a day's limit leaves, in rows; the zero one is no limit.
+type dayRoom struct {
+	limit string // "rpd"
+	today float64
+	daily float64
+	reset time.Time
+}
+
+// costs are what a row takes of each unit.
+type costs [limiter.NumUnits]float64
+
+// costsIn are what the rows that wait have booked on average; nothing while none
+// waits.
+func costsIn(leaves []limiter.LeafState) (c costs) {
+	var rows float64
+	for _, l := range leaves {
+		if l.Waiting > 0 {
+			rows += float64(l.Waiting)
+			for u, n := range l.Booked {
+				c[u] += float64(n)
+			}
+		}
+	}
+	for u := range c {
+		c[u] /= max(rows, 1)
+	}
+	return c
+}
+
+// newCourse reads a lane's state for the rows of one class.
+func newCourse(s limiter.LaneState, class string, cost costs, lately float64, now time.Time) course {
+	c := course{now: now, opens: now, pace: lately}
+	for _, t := range s.Throttles {
+		if t.Class == class {
+			c.throttles = append(c.throttles, t)
+		}
+	}
+	for _, l := range s.Limits {
+		if cost[l.Unit] > 0 {
+			c.bound(l, class, cost[l.Unit])
+		}
+	}
+	return c
+}
+
+// bound takes one limit into account.
+func (c *course) bound(l limiter.LimitState, class string, cost float64) {
+	room, open := float64(l.Effective), float64(l.Effective)
+	for _, u := range l.Classes {
+		if u.Class == class {
+			if u.Cap > 0 && len(c.throttles) == 0 {
+				room = min(room, float64(u.Cap))
+			}
+			continue
+		}
+		room, open = room-float64(max(u.Used, u.Protected)), open-float64(u.Protected)
+	}
+	switch l.Window {
+	case limiter.Minute:
+		// What the window holds leaves it after 61 s (limiter, Why slots).
+		if perMinute := max(0, room) * 60 / 61 / cost; c.limit == "" || perMinute < c.most {
+			c.most, c.limit = perMinute, l.Name
+		}
+	case limiter.Day:
+		for _, u := range l.Classes {
+			if u.Class == class {
+				room -= float64(u.Used)
+			}
+		}
+		d := dayRoom{limit: l.Name, today: max(0, room) / cost, daily: max(0, open) / cost, reset: gemini.NextPacificMidnight(c.now)}
+		if c.day.limit == "" || d.today < c.day.today {
+			c.day = d
+		}
+	}
+}
+
+// from is the course that begins later.
+func (c course) from(t time.Time) course {
+	if t.After(c.opens) {
+		c.opens = t
+	}
+	return c
+}
+
+// share is what throttles leave at a moment.
+func (c course) share(at time.Time) float64 {
+	least := 1.0
+	for _, t := range c.throttles {
+		if t.Until.IsZero() || at.Before(t.Until) {
+			least = min(least, float64(t.SharePPM(at))/ppm)
+		}
+	}
+	return least
+}
+
+// settled is when no throttle changes any more.
+func (c course) settled() time.Time {
+	last := c.now
+	for _, t := range c.throttles {
+		for _, end := range []time.Time{t.Until, t.RampTo} {
+			if end.After(last) {
+				last = end
+			}
+		}
+	}
+	return last
+}
+
+// rate is how many rows a minute come through at a moment: as many as lately, more
+// or less by what the throttles leave since, never more than the limits allow.
+func (c course) rate(at time.Time) float64 {
+	then, now := c.share(at), c.share(c.now)
+	byLimit, byPace := math.Inf(1), math.Inf(1)
+	if c.limit != "" {
+		byLimit = c.most * then
+	}
+	if c.pace > 0 && now > 0 {
+		byPace = c.pace * then / now
+	}
+	if r := min(byLimit, byPace); !math.IsInf(r, 1) {
+		return r
+	}
+	return 0
+}
+
+// horizon ends a forecast: what takes longer is not worth a date.
+const horizon = 60 * 24 * time.Hour
+
+// after is when so many rows will have come through; not known where nothing says
+// how fast.
+func (c course) after(rows float64) (time.Time, bool) {
+	settled, day := c.settled(), c.day
+	for t := c.opens; t.Before(c.now.Add(horizon)); {
+		next := t.Add(time.Minute)
+		if !t.Before(settled) {
+			next = c.now.Add(horizon)
+		}
+		if day.limit != "" && day.reset.After(t) && day.reset.Before(next) {
+			next = day.reset
+		}
+		can := c.rate(t) * next.Sub(t).Minutes()
+		if day.limit != "" {
+			can = min(can, day.today)
+		}
+		if r := c.rate(t); rows <= can && r > 0 {
+			return t.Add(time.Duration(rows / r * float64(time.Minute))), true
+		}
+		rows -= can
+		if day.today -= can; !next.Before(day.reset) {
+			day.today, day.reset = day.daily, gemini.NextPacificMidnight(next)
+		}
+		t = next
+	}
+	return time.Time{}, false
+}

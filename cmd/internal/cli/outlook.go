@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// outlook is when what is open in a lane will have come through: how fast the
+// lane goes, and who shares it. Every forecast of a run or a row that the shared
+// state knows comes from here.
+type outlook struct {
+	lane limiter.LaneState
+	pace float64 // rows a minute that came through lately; 0: that says nothing
+	cost costs   // of a row
+	now  time.Time
+	runs []sharer
+}
+
+// sharer is an open run.
+type sharer struct {
+	id, class string
+	rows      int64
+	weight    float64
+	until     time.Time // nothing of it goes before
+	closed    bool      // and nobody knows until when
+}
+
+func newOutlook(s limiter.LaneState, runs []runStatus, pace float64, now time.Time) outlook {
+	o := outlook{lane: s, pace: pace, cost: costsIn(s.Leaves), now: now}
+	for _, r := range runs {
+		if r.counts.Open() > 0 {
+			o.runs = append(o.runs, sharer{
+				id: r.ID, class: r.Class, rows: r.counts.Open(), weight: weightOf(s, r),
+				until: r.hold.until, closed: r.hold.why != "" && !r.hold.until.After(now),
+			})
+		}
+	}
+	return o
+}
+
+// of is when the first so many rows of a run will be done. While several runs are
+// open each has its weight's part; when one ends, the others have its part too.
+func (o outlook) of(id string, rows int64) (time.Time, bool) {
+	at := slices.IndexFunc(o.runs, func(s sharer) bool { return s.id == id })
+	if at < 0 || o.runs[at].closed || o.runs[at].weight <= 0 {
+		return time.Time{}, false
+	}
+	own, all := o.runs[at], 0.0
+	for _, s := range o.runs {
+		if !s.closed {
+			all += min(float64(s.rows), s.weight*float64(min(rows, own.rows))/own.weight)
+		}
+	}
+	return o.courseOf(own).after(all)
+}
+
+func (o outlook) courseOf(s sharer) course {
+	return newCourse(o.lane, s.class, o.cost, o.pace, o.now).from(s.until)
+}
+
+// forecast is when a run will be done, and what decides it.
+func (o outlook) forecast(id string) (forecast, bool) {
+	at := slices.IndexFunc(o.runs, func(s sharer) bool { return s.id == id })
+	if at < 0 {
+		return forecast{}, false
+	}
+	end, known := o.of(id, o.runs[at].rows)
+	c := o.courseOf(o.runs[at])
+	f := forecast{took: end.Sub(o.now), limit: c.limit}
+	if c.rate(o.now) < c.most*c.share(o.now) {
+		f.limit = "" // not the limits: what came through lately
+	}
+	for day := gemini.NextPacificMidnight(o.now); c.day.limit != "" && day.Before(end); day = gemini.NextPacificMidnight(day) {
+		f.limit, f.days = c.day.limit, f.days+1
+	}
+	return f, known
+}
+
+// weightOf is the run's part of its lane: what the limiter says of its line, or,
+// while nothing of it waits, its priority's weight.
+func weightOf(s limiter.LaneState, r runStatus) float64 {
+	for _, l := range s.Leaves {
+		if l.Weight > 0 && limiter.ParseLeaf(l.Leaf).Run == r.ID {
+			return float64(l.Weight)
+		}
+	}
+	return float64(limiter.PriorityWeight(limiter.Priority(r.Priority)))
+}
+
+// outlook gathers a lane's for one question.
+func (b *backend) outlook(ctx context.Context, lane limiter.Lane, now time.Time) (outlook, error) {
+	s, err := b.lim.State(ctx, lane)
+	if err != nil {
+		return outlook{}, err
+	}
+	o := &overview{At: now}
+	if o.Runs, _, err = b.statuses(ctx); err != nil {
+		return outlook{}, err
+	}
+	from := now.Add(-lately).Truncate(time.Minute)
+	if o.samples, err = gemini.ReadMeter(ctx, b.rdb, b.conf.scope(), gemini.StepMinute, from, now); err != nil {
+		return outlook{}, err
+	}
+	return o.outlook(s), nil
+}
+
+// outlook is a lane's, from what the screen shows.
+func (o *overview) outlook(s limiter.LaneState) outlook {
+	name := s.Lane.String()
+	runs := slices.DeleteFunc(slices.Clone(o.Runs), func(r runStatus) bool { return r.lane != name })
+	return newOutlook(s, runs, o.pace()[s.Lane.Model], o.At)
+}
+
+// estimate gives each open run that workers serve its end.
+func (o *overview) estimate() {
+	for _, lane := range o.Lanes {
+		look, name := o.outlook(lane), lane.Lane.String()
+		for i := range o.Runs {
+			r := &o.Runs[i]
+			if r.lane != name || r.Workers == 0 {
+				continue
+			}
+			if at, known := look.of(r.ID, r.counts.Open()); known {
+				r.ETA = &at
+			}
+		}
+	}
+}
+
+// runEnd gives one run its end, if workers serve it.
+func (b *backend) runEnd(ctx context.Context, r *runStatus, now time.Time) error {
+	lane, err := limiter.ParseLane(r.lane)
+	if err != nil || r.counts.Open() == 0 || r.Workers == 0 || lane.Scope() != b.conf.scope() {
+		return err
+	}
+	look, err := b.outlook(ctx, lane, now)
+	if errors.Is(err, limiter.ErrUnknownLane) {
+		return nil
+	}
+	if at, known := look.of(r.ID, r.counts.Open()); known {
+		r.ETA = &at
+	}
+	return err
+}
+
+// forecast says when a run that was just enqueued will be done: by the state of its
+// lane, where that is known; else by the limits of the configuration alone.
+func (b *backend) forecast(ctx context.Context, batch *batch, run string, open int64, now time.Time) (forecast, error) {
+	perRow := batch.tokens / max(batch.Rows, 1)
+	byLimits := batch.quota.forecast(open, perRow*open, now)
+	look, err := b.outlook(ctx, batch.quota.lane, now)
+	switch {
+	case errors.Is(err, limiter.ErrUnknownLane):
+		return byLimits, nil
+	case err != nil:
+		return byLimits, err
+	}
+	if look.cost == (costs{}) {
+		look.cost[limiter.Requests], look.cost[limiter.InputTokens] = 1, float64(perRow)
+	}
+	if f, known := look.forecast(run); known {
+		return f, nil
+	}
+	return byLimits, nil
+}

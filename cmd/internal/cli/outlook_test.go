@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// nightLane is a lane that leaves bulk 610 of 1,000 requests in a window of 61 s,
+// 600 a minute, with rows waiting that cost one each.
+func nightLane(leaves ...limiter.LeafState) limiter.LaneState {
+	return limiter.LaneState{
+		Lane: limiter.Lane{Provider: "gemini", Project: "p", Region: "global", Model: "m"},
+		Limits: []limiter.LimitState{{
+			Limit: limiter.Limit{Unit: limiter.Requests, Amount: 1000}, Name: "rpm", Effective: 710,
+			Classes: []limiter.ClassUse{{Class: "interactive", Protected: 100}, {Class: "bulk", Used: 500}},
+		}},
+		Leaves: append(leaves, limiter.LeafState{Class: "bulk", Leaf: limiter.Path{Run: "other"}.Leaf(), Waiting: 100, Booked: limiter.Amounts{100}}),
+	}
+}
+
+func openRun(id string, priority jobs.Priority, rows int64) runStatus {
+	r := runStatus{ID: id, Model: "m", Class: "bulk", Feature: "tags", Priority: priority, lane: "gemini/p/global/m", Workers: 1}
+	r.counts[jobs.Waiting] = rows
+	return r
+}
+
+// TestCourse: rows come through at the limits' rate or at that of the last
+// minutes, whichever is less, as far as throttles, holds and the day let them.
+func TestCourse(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+	half := limiter.Throttle{Class: "bulk", ToPPM: 500_000}
+	for _, c := range []struct {
+		name  string
+		pace  float64
+		rows  float64
+		opens time.Duration
+		until time.Duration // of a throttle to half; 0: none
+		day   int64         // of rpd, of which nothing is used
+		want  time.Duration
+	}{
+		{"at the limits", 0, 600 * 30, 0, 0, 0, 30 * time.Minute},
+		{"slower than the limits", 300, 300 * 30, 0, 0, 0, 30 * time.Minute},
+		{"a pace that the limits end", 6000, 600 * 30, 0, 0, 0, 30 * time.Minute},
+		{"not before it opens", 300, 3000, time.Hour, 0, 0, 70 * time.Minute},
+		{"a throttle for ten minutes", 0, 600 * 30, 0, 10 * time.Minute, 0, 35 * time.Minute},
+		// Lately 150 came through at half: 300 will afterwards.
+		{"a pace under a throttle", 150, 300 * 30, 0, 10 * time.Minute, 0, 35 * time.Minute},
+		// 10,000 today, and the rest from midnight in California (08:00 UTC) on.
+		{"more than the day has", 0, 10_000 + 600*10, 0, 0, 10_000, 10*time.Hour + 10*time.Minute},
+		{"for ever", 1, 1e9, 0, 0, 0, 0},
+	} {
+		s := nightLane()
+		if c.until > 0 {
+			held := half
+			held.Until = now.Add(c.until)
+			s.Throttles = append(s.Throttles, held)
+		}
+		if c.day > 0 {
+			s.Limits = append(s.Limits, limiter.LimitState{Limit: limiter.Limit{Unit: limiter.Requests, Window: limiter.Day, Amount: c.day},
+				Name: "rpd", Effective: c.day, Classes: []limiter.ClassUse{{Class: "bulk"}}})
+		}
+		at, known := newCourse(s, "bulk", costsIn(s.Leaves), c.pace, now).from(now.Add(c.opens)).after(c.rows)
+		if known != (c.want > 0) || known && at.Sub(now).Round(time.Second) != c.want {
+			t.Errorf("%s: in %s (known: %v), want %s", c.name, at.Sub(now), known, c.want)
+		}
+	}
+}
+
+// TestCourseRamp: while a throttle rises the rate rises with it.
+func TestCourseRamp(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+	s := nightLane()
+	s.Throttles = []limiter.Throttle{{Class: "bulk", FromPPM: 0, ToPPM: 1_000_000, RampFrom: now, RampTo: now.Add(20 * time.Minute)}}
+	at, known := newCourse(s, "bulk", costsIn(s.Leaves), 0, now).after(600 * 30)
+	// Half of the ramp is lost, and a little more for steps of a minute.
+	if lost := at.Sub(now) - 30*time.Minute; !known || (lost-10*time.Minute).Abs() > time.Minute {
+		t.Errorf("%s is lost, want about 10m", lost)
+	}
+}
+
+// TestOutlook: runs share a lane by weight, paused ones leave it to the others,
+// and a row's time is that of the rows before it.
+func TestOutlook(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+	minutes := func(t time.Time) float64 { return math.Round(t.Sub(now).Minutes()*10) / 10 }
+	high, low := openRun("h", jobs.High, 2400), openRun("l", jobs.Low, 2400)
+	paused := openRun("p", jobs.High, 9000)
+	paused.hold = hold{why: "run p is paused by ada"}
+	rested := openRun("r", jobs.Low, 600)
+	rested.hold = hold{why: "resting", until: now.Add(time.Hour)}
+	for _, c := range []struct {
+		name   string
+		runs   []runStatus
+		leaves []limiter.LeafState
+		id     string
+		rows   int64
+		want   float64 // minutes; 0: not known
+	}{
+		{"alone", []runStatus{high}, nil, "h", 2400, 4},
+		{"the high run has four fifths", []runStatus{high, low}, nil, "h", 2400, 5},
+		{"the low one ends after it", []runStatus{high, low}, nil, "l", 2400, 8},
+		{"a row in the middle", []runStatus{high, low}, nil, "h", 1200, 2.5},
+		{"a paused run takes no part", []runStatus{high, paused}, nil, "h", 2400, 4},
+		{"and has no end", []runStatus{high, paused}, nil, "p", 9000, 0},
+		{"a rest ends", []runStatus{rested}, nil, "r", 600, 61},
+		{"the limiter's weights count", []runStatus{high, low}, []limiter.LeafState{{Leaf: limiter.Path{Run: "l", Priority: limiter.Low}.Leaf(), Weight: 4}}, "h", 2400, 8},
+		{"nobody of that name", []runStatus{high}, nil, "x", 1, 0},
+	} {
+		at, known := newOutlook(nightLane(c.leaves...), c.runs, 0, now).of(c.id, c.rows)
+		if known != (c.want > 0) || known && minutes(at) != c.want {
+			t.Errorf("%s: %v min (known: %v), want %v", c.name, minutes(at), known, c.want)
+		}
+	}
+}
+
+// TestEstimate: the pace of the last minutes counts, less than a minute of it says
+// nothing, and a run that nobody serves has no end.
+func TestEstimate(t *testing.T) {
+	t.Parallel()
+	lane := limiter.LaneState{Lane: nightLane().Lane} // no limit binds
+	o := &overview{At: at(8, 0), Lanes: []limiter.LaneState{lane}}
+	for m := range 3 {
+		o.samples = append(o.samples, gemini.UsageSample{At: at(7, 57+m), Model: "m", Class: "bulk", Feature: "tags", Good: 60})
+	}
+	o.Runs = []runStatus{openRun("h", jobs.High, 480), openRun("l", jobs.Low, 120), openRun("n", jobs.Low, 120)}
+	o.Runs[2].Workers = 0
+	o.Runs[2].hold = hold{why: "no worker serves its lane"}
+	o.estimate()
+	for i, want := range []time.Duration{10 * time.Minute, 10 * time.Minute} {
+		if eta := o.Runs[i].ETA; eta == nil || eta.Sub(o.At).Round(time.Second) != want {
+			t.Errorf("%s: %v, want in %v", o.Runs[i].Priority, eta, want)
+		}
+	}
+	if o.Runs[2].ETA != nil {
+		t.Errorf("nobody serves it: %v", o.Runs[2].ETA)
+	}
+	o.samples = []gemini.UsageSample{{At: at(8, 0), Model: "m", Class: "bulk", Feature: "tags", Good: 60}}
+	o.At, o.Runs[0].ETA = at(8, 0).Add(20*time.Second), nil
+	o.estimate()
+	if o.Runs[0].ETA != nil {
+		t.Errorf("twenty seconds give an end at %v", o.Runs[0].ETA)
+	}
+}
