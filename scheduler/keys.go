@@ -17,6 +17,7 @@ func leaseKeys(name string) []string {
 //	overrides  hash: queue → when its override ends (ms)
 //	members    hash: scheduler's id → time seen and description
 //	bypass     hash: lane → estimate (JSON)
+//	hours      hash: what was used in each hour (hourstore.go)
 //	old:TARGET string: an old pause was told of, with an expiry
 func scopeKey(s limiter.Scope, name string) string {
 	return "nightshift:{scheduler:" + s.String() + "}:" + name

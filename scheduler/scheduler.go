@@ -23,6 +23,7 @@ type Scheduler struct {
 	Sweeper   *Sweeper   // nil: others sweep
 	Snapshots *Snapshots // nil: counters live in Redis alone
 	Bypass    *BypassWatch
+	Learner   *Learner // nil: floors are the configured ones
 	// Also runs while this process leads; each ends when its context does.
 	Also []func(context.Context)
 
@@ -89,6 +90,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	every(time.Minute, "telling of old pauses", s.Control.TellOld)
 	if s.Bypass != nil {
 		every(reconcileEvery, "estimating what bypasses the gate", s.Bypass.Look)
+	}
+	if s.Learner != nil {
+		every(learnEvery, "learning the week", s.Learner.Look)
 	}
 	if s.Snapshots != nil {
 		every(lossEvery, "keeping counters", s.Snapshots.Keep)

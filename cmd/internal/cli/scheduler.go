@@ -63,6 +63,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Windows:   &scheduler.Windows{Control: control, Of: b.conf.workWindows(), Owner: owner},
 		Sweeper:   &scheduler.Sweeper{Redis: b.rdb, Store: b.store, Owner: owner, Logger: b.log},
 		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
+		Learner:   &scheduler.Learner{Control: control, Source: source, Zone: b.conf.zone(), Owner: owner},
 		Bypass:    &scheduler.BypassWatch{Control: control, Source: source, Owner: owner},
 		Also:      []func(context.Context){drainer.Run},
 		Owner:     owner, Digest: b.conf.schedulerDigest(), Logger: b.log,
