@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"nightshift/limiter"
 )
@@ -163,23 +162,19 @@ func (c *call) learn(a *answer, got Answer) {
 	}
 }
 
-// settle outlives the caller's cancellation. Without a permit there is nothing
-// to settle. A settlement that is lost is
-// logged: the permit lapses by its lease, at the estimate.
+// settle outlives the caller's cancellation. Without a permit there is nothing to
+// settle. What the shared state does not take is offered again later, and the
+// caller has its answer meanwhile.
 func (c *call) settle(outcome limiter.Outcome, used limiter.Amounts) {
 	p := c.obs.Permit
 	if p == nil {
 		return
 	}
+	s := limiter.Settlement{ID: p.ID, Lane: p.Lane, Outcome: outcome, Used: used}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
 	defer cancel()
-	err := c.t.cfg.Gate.Settle(ctx, limiter.Settlement{ID: p.ID, Lane: p.Lane, Outcome: outcome, Used: used})
-	if err == nil {
-		return
-	}
-	if n, due := c.t.lostSettlements.note(time.Now()); due {
-		c.t.log.Warn("settlements lost, their permits lapse at their estimates", "count", n,
-			"lane", p.Lane.String(), "permit", p.ID, "outcome", string(outcome), "error", Redact(err.Error()))
+	if err := c.t.cfg.Gate.Settle(ctx, s); err != nil {
+		c.t.late.keep(s, p.Expires.Sub(p.Granted), err)
 	}
 }
 

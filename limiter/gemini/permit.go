@@ -98,7 +98,10 @@ func (c *call) giveBack(req limiter.Request) {
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, c.t.cfg.Bounds.Settle)
 		defer cancel()
-		_ = c.t.cfg.Gate.Settle(ctx, limiter.Settlement{ID: req.ID, Lane: req.Lane, Outcome: limiter.Released})
+		s := limiter.Settlement{ID: req.ID, Lane: req.Lane, Outcome: limiter.Released}
+		if err := c.t.cfg.Gate.Settle(ctx, s); err != nil {
+			c.t.late.keepUnsure(s, cmp.Or(req.Lease, limiter.DefaultLease), err)
+		}
 	}()
 }
 

@@ -1,39 +1,21 @@
 package gemini
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"log/slog"
-	"strings"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"nightshift/limiter"
 )
 
-// deafGate gives permits and takes none back.
-type deafGate struct{ freeGate }
-
-func (deafGate) Settle(context.Context, limiter.Settlement) error { return errors.New("Redis is away") }
-
-// TestLostSettlements are one line a minute, with their number.
-func TestLostSettlements(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		tr := newTestTransport(t, replies(200, "application/json", good), &fakeGate{}, func(c *TransportConfig) {
-			c.Gate, c.Logger = deafGate{}, slog.New(slog.NewTextHandler(&log, nil))
-		})
-		for range 13 {
-			ctx, _ := callCtx(t.Context())
-			if _, err := tr.RoundTrip(post(ctx, generate, question)); err != nil {
-				t.Fatal(err)
-			}
-			pass(6 * time.Second)
+// TestTally: one line a minute, with how many it stands for.
+func TestTally(t *testing.T) {
+	var x tally
+	var lines []int64
+	for i := range 13 {
+		if n, due := x.note(meterNoon.Add(time.Duration(i) * 6 * time.Second)); due {
+			lines = append(lines, n)
 		}
-		if n := strings.Count(log.String(), "settlements lost"); n != 2 || !strings.Contains(log.String(), "count=10") {
-			t.Errorf("%d lines, want 2 of which the second has 10:\n%s", n, log.String())
-		}
-	})
+	}
+	if !slices.Equal(lines, []int64{1, 10}) {
+		t.Errorf("lines that stand for %v; want 1 and 10", lines)
+	}
 }

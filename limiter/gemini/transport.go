@@ -85,8 +85,7 @@ type Transport struct {
 	soft     softGates
 	away     away
 	log      *slog.Logger
-
-	lostSettlements tally
+	late     lateSettlements
 }
 
 // NewTransport checks the configuration; an error names the field.
@@ -130,6 +129,7 @@ func (t *Transport) fill() {
 	t.cfg.Bounds = t.cfg.Bounds.filled()
 	t.counts = newCountGate(t.cfg.Bounds.CountPerMin)
 	t.soft.set(t.cfg.Soft)
+	t.late.gate, t.late.log, t.late.wait = t.cfg.Gate, t.log, t.cfg.Bounds.Settle
 }
 
 // RoundTrip governs one request. What the provider answers is passed on as it

@@ -1,0 +1,142 @@
+package gemini
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"nightshift/limiter"
+)
+
+const (
+	// lateMost bounds what is kept of an outage; beyond it the oldest permits
+	// lapse at their estimates.
+	lateMost = 10_000
+	// lateFor is how long after its lease the limiter still takes a permit's
+	// settlement.
+	lateFor = time.Hour
+	// lateFirst and lateLast are the pauses between tries, doubled each time.
+	lateFirst, lateLast = time.Second, 5 * time.Second
+)
+
+// lateSettlements are those that the shared state did not take: it was away, or
+// out of memory. They are offered again until it takes them, so that what was
+// used beyond an estimate is charged, and what was not used is given back. They
+// end with the process: then the permits lapse at their estimates.
+type lateSettlements struct {
+	gate Gate
+	log  *slog.Logger
+	wait time.Duration // for one answer
+
+	mu      sync.Mutex
+	list    []lateSettlement // the oldest first; guarded by mu
+	working bool             // a goroutine offers them; guarded by mu
+	lost    tally
+}
+
+type lateSettlement struct {
+	limiter.Settlement
+	until time.Time
+}
+
+// keep takes a settlement that was refused, or got no answer, for a permit whose
+// lease is that long.
+func (l *lateSettlements) keep(s limiter.Settlement, lease time.Duration, cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) >= lateMost {
+		l.drop(l.list[0].Settlement)
+		l.list = l.list[1:]
+	}
+	l.list = append(l.list, lateSettlement{s, time.Now().Add(lease + lateFor)})
+	if !l.working {
+		l.working = true
+		l.log.Warn("the shared state takes no settlements: they are kept and offered again",
+			"lane", s.Lane.String(), "permit", s.ID, "error", Redact(cause.Error()))
+		go l.work()
+	}
+}
+
+// keepUnsure takes the release of a permit that was given or not: nobody heard. It
+// must not push out what is known.
+func (l *lateSettlements) keepUnsure(s limiter.Settlement, lease time.Duration, cause error) {
+	l.mu.Lock()
+	room := len(l.list) < lateMost/2
+	l.mu.Unlock()
+	if room {
+		l.keep(s, lease, cause)
+	}
+}
+
+func (l *lateSettlements) drop(s limiter.Settlement) {
+	if n, due := l.lost.note(time.Now()); due {
+		l.log.Warn("settlements lost, their permits lapse at their estimates", "count", n,
+			"lane", s.Lane.String(), "permit", s.ID, "outcome", string(s.Outcome))
+	}
+}
+
+// work ends when nothing is left to offer.
+func (l *lateSettlements) work() {
+	pause, taken := lateFirst, 0
+	for {
+		time.Sleep(pause)
+		n := l.offer()
+		taken += n
+		if l.done() {
+			l.log.Info("settlements that were kept have been taken", "count", taken)
+			return
+		}
+		if pause = min(2*pause, lateLast); n > 0 {
+			pause = lateFirst
+		}
+	}
+}
+
+// done ends the work when the list is empty, in one step with looking at it.
+func (l *lateSettlements) done() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.working = len(l.list) > 0
+	return !l.working
+}
+
+// offer gives the oldest ones until one is refused, and tells how many were taken.
+func (l *lateSettlements) offer() (taken int) {
+	for s, ok := l.oldest(); ok; s, ok = l.oldest() {
+		if l.settle(s.Settlement) != nil {
+			l.putBack(s)
+			return taken
+		}
+		taken++
+	}
+	return taken
+}
+
+// oldest takes the first one that is not too old from the list.
+func (l *lateSettlements) oldest() (lateSettlement, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.list) > 0 {
+		s := l.list[0]
+		l.list = l.list[1:]
+		if time.Now().Before(s.until) {
+			return s, true
+		}
+		l.drop(s.Settlement)
+	}
+	return lateSettlement{}, false
+}
+
+// putBack keeps it as the last one: should it alone be refused, the others go on.
+func (l *lateSettlements) putBack(s lateSettlement) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, s)
+}
+
+func (l *lateSettlements) settle(s limiter.Settlement) error {
+	ctx, cancel := context.WithTimeout(context.Background(), l.wait)
+	defer cancel()
+	return l.gate.Settle(ctx, s)
+}
