@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"nightshift/limiter"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+)
+
+// subject is something whose decisions are measured; settle may be nil.
+type subject struct {
+	name   string
+	bar    float64 // most that a decision may cost, in decisions of redis_rate; 0: none
+	decide func(ctx context.Context, i int) error
+	settle func(ctx context.Context, i int) error
+}
+
+// costRow is Redis's own time for a subject, in µs a call: medians of alternating rounds.
+type costRow struct {
+	subject
+	decision, settlement float64
+	ratio                float64 // of decisions to the first subject's, in the same round
+}
+
+var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+),usec=(\d+)`)
+
+// usec is Redis's time per script call while f ran, as INFO commandstats counts it.
+func usec(ctx context.Context, rdb *redis.Client, f func() error) (float64, error) {
+	if err := rdb.ConfigResetStat(ctx).Err(); err != nil {
+		return 0, err
+	}
+	if err := f(); err != nil {
+		return 0, err
+	}
+	info, err := rdb.Info(ctx, "commandstats").Result()
+	if err != nil {
+		return 0, err
+	}
+	m := evalsha.FindStringSubmatch(info)
+	if m == nil {
+		return 0, fmt.Errorf("no scripts in %q", info)
+	}
+	calls, _ := strconv.ParseFloat(m[1], 64)
+	total, _ := strconv.ParseFloat(m[2], 64)
+	return total / calls, nil
+}
+
+// repeat is f from from on, n times.
+func repeat(ctx context.Context, f func(context.Context, int) error, from, n int) func() error {
+	return func() error {
+		for i := range n {
+			if err := f(ctx, from+i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// costs measures the subjects by turns, calls decisions in each round, after a
+// round that does not count.
+func costs(ctx context.Context, rdb *redis.Client, subjects []subject, rounds, calls int) ([]costRow, error) {
+	decisions, settled := make([][]float64, len(subjects)), make([][]float64, len(subjects))
+	for round := range rounds + 1 {
+		for i, s := range subjects {
+			d, err := usec(ctx, rdb, repeat(ctx, s.decide, round*calls, calls))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			var e float64
+			if s.settle != nil {
+				if e, err = usec(ctx, rdb, repeat(ctx, s.settle, round*calls, calls)); err != nil {
+					return nil, fmt.Errorf("%s: %w", s.name, err)
+				}
+			}
+			if round > 0 {
+				decisions[i], settled[i] = append(decisions[i], d), append(settled[i], e)
+			}
+		}
+	}
+	var rows []costRow
+	for i, s := range subjects {
+		rows = append(rows, costRow{s, median(decisions[i]), median(settled[i]), median(ratios(decisions[i], decisions[0]))})
+	}
+	return rows, nil
+}
+
+func ratios(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] / b[i]
+	}
+	return out
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2
+}
+
+var fiveClasses = []limiter.Class{
+	{Name: "interactive", GuaranteePPM: 300_000},
+	{Name: "agent", GuaranteePPM: 100_000},
+	{Name: "bulk", Smooth: true, Tickets: true, TricklePPM: 10_000},
+	{Name: "evaluation", Smooth: true, Tickets: true},
+	{Name: "background", Smooth: true, Tickets: true},
+}
+
+var (
+	wideThree = limiter.Limits{RPM: 60_000_000, InputTPM: 60_000_000_000, Concurrency: 1_000_000}
+	wideFive  = limiter.Limits{RPM: 60_000_000, InputTPM: 60_000_000_000, OutputTPM: 60_000_000_000, RPD: 1_000_000_000_000, Concurrency: 1_000_000}
+)
+
+// calls is a subject that takes permits of ours and settles them a little lower.
+func (h *harness) calls(name string, bar float64, p lanePlan, path limiter.Path) (subject, error) {
+	r, lane, err := h.lane(p)
+	id := func(i int) string { return "p" + strconv.Itoa(i) }
+	return subject{name: name, bar: bar,
+		decide: func(ctx context.Context, i int) error {
+			_, err := r.Acquire(ctx, limiter.Request{ID: id(i), Lane: lane, Class: p.classes[0].Name, Path: path, Feature: "chat", Amounts: limiter.Amounts{1, 500, 200}})
+			return err
+		},
+		settle: func(ctx context.Context, i int) error {
+			return r.Settle(ctx, limiter.Settlement{ID: id(i), Lane: lane, Outcome: limiter.Settled, Used: limiter.Amounts{1, 400, 150}})
+		},
+	}, err
+}
+
+// rateSubject is redis_rate on one hot key that always has room.
+func (h *harness) rateSubject() subject {
+	l := redis_rate.NewLimiter(h.rdb)
+	return subject{name: "redis_rate, 1 dimension", decide: func(ctx context.Context, _ int) error {
+		r, err := l.Allow(ctx, "hot", redis_rate.PerSecond(1_000_000))
+		if err == nil && r.Allowed == 0 {
+			return fmt.Errorf("refused: the hot key should have room")
+		}
+		return err
+	}}
+}
+
+// cost compares Redis's time per decision with redis_rate's.
+func (h *harness) cost(ctx context.Context, rounds, calls int) ([]costRow, error) {
+	path := limiter.Path{Organization: "acme", Tenant: "shop"}
+	nodes := map[string]limiter.Limits{"organization/acme": wideFive, "tenant/*": wideFive}
+	subjects := []subject{h.rateSubject()}
+	for _, x := range []struct {
+		name string
+		bar  float64
+		plan lanePlan
+	}{
+		{"nightshift, 3 dimensions in a lane", 2.5, lanePlan{limits: wideThree, classes: fiveClasses[:1]}},
+		{"the same with 5 classes", 0, lanePlan{limits: wideThree, classes: fiveClasses}},
+		{"5 dimensions in a lane, 5 classes", 0, lanePlan{limits: wideFive, classes: fiveClasses}},
+		{"5 dimensions × 3 levels, 5 classes", 6, lanePlan{limits: wideFive, nodes: nodes, classes: fiveClasses}},
+	} {
+		s, err := h.calls(x.name, x.bar, x.plan, path)
+		if err != nil {
+			return nil, err
+		}
+		subjects = append(subjects, s)
+	}
+	return costs(ctx, h.rdb, subjects, rounds, calls)
+}
+
+func printCosts(t *table, rows []costRow) {
+	t.head("Redis's time per decision (µs of the script, medians of alternating rounds)", "script", "decision", "settlement", "÷ redis_rate", "bar")
+	for _, r := range rows {
+		bar, settlement := "", ""
+		if r.bar > 0 {
+			bar = fmt.Sprintf("≤ %.1f %s", r.bar, verdict(r.ratio <= r.bar))
+		}
+		if r.settlement > 0 {
+			settlement = fmt.Sprintf("%.1f", r.settlement)
+		}
+		t.row(r.name, fmt.Sprintf("%.1f", r.decision), settlement, fmt.Sprintf("%.2f", r.ratio), bar)
+	}
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return "met"
+	}
+	return "**missed**"
+}
