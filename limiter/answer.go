@@ -1,9 +1,11 @@
 package limiter
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,6 +24,8 @@ type answer struct {
 	retryAt  int64 // ms; 0 for good
 	position int64
 	detail   string
+	node     string // "": the lane
+	uses     string // of the limit that binds, by class: "[1,2]"
 }
 
 const reasonUnknownClass Reason = "unknown_class"
@@ -42,6 +46,8 @@ func (a answer) result(q Request) (*Permit, error) {
 		}
 	}
 	d.Limit, d.Used, d.Shortage, d.Detail = a.limit, a.used, a.short, a.detail
+	d.Node = cmp.Or(a.node, "lane")
+	d.uses, d.unit, d.window = a.uses, Unit(max(0, a.unit)), Window(max(0, a.window))
 	if a.reason == ReasonTooLarge {
 		d.Permanent = true
 		return nil, d
@@ -54,23 +60,59 @@ func (a answer) result(q Request) (*Permit, error) {
 	return nil, d
 }
 
-// allowFallback marks a refusal of a class that the configuration gives another way.
-func allowFallback(c *Config, class string, err error) error {
+// complete adds to a refusal what only the configuration knows: whether the class
+// has another way, who holds the limit, and what is on loan of it.
+func (c *Config) complete(q Request, err error) error {
 	var d *Denied
-	if c == nil || !errors.As(err, &d) {
+	if !errors.As(err, &d) {
 		return err
 	}
 	for _, x := range c.Classes {
-		d.FallbackAllowed = d.FallbackAllowed || x.Name == class && x.Fallback != ""
+		d.FallbackAllowed = d.FallbackAllowed || x.Name == q.Class && x.Fallback != ""
 	}
+	var uses []int64
+	if d.uses == "" || json.Unmarshal([]byte(d.uses), &uses) != nil || len(uses) != len(c.Classes) {
+		return err
+	}
+	for i, x := range c.Classes {
+		if uses[i] > 0 {
+			d.Holders = append(d.Holders, Holder{Class: x.Name, Used: uses[i]})
+		}
+	}
+	slices.SortStableFunc(d.Holders, func(a, b Holder) int { return cmp.Compare(b.Used, a.Used) })
+	d.Lent = c.lent(q, d, uses)
 	return err
+}
+
+// lent is what the classes below a request's use of a limit beyond what is left when
+// it and those above it have their guarantees.
+func (c *Config) lent(q Request, d *Denied, uses []int64) int64 {
+	p := c.planOf(q.Lane, d.Node)
+	at := slices.IndexFunc(p.dims, func(x dim) bool { return x.unit == d.unit && x.window == d.window })
+	own := slices.IndexFunc(c.Classes, func(x Class) bool { return x.Name == q.Class })
+	if at < 0 || own < 0 {
+		return 0
+	}
+	rest, below := p.dims[at].inside, int64(0)
+	for i, s := range p.dims[at].shares {
+		if i <= own {
+			rest -= s.guarantee
+		} else {
+			below += uses[i]
+		}
+	}
+	return max(0, below-max(0, rest))
 }
 
 // overBy names the rule that was against a forced request: the limit, where one
 // lacked room.
-func overBy(reason Reason, unit, window int64) string {
+func overBy(reason Reason, node string, unit, window int64) string {
 	if unit >= 0 && (reason == ReasonQuota || reason == ReasonShare) {
-		return Limit{Unit: Unit(unit), Window: Window(window)}.Name()
+		name := Limit{Unit: Unit(unit), Window: Window(window)}.Name()
+		if node != "" {
+			name += " of " + node
+		}
+		return name
 	}
 	return string(reason)
 }
@@ -98,9 +140,10 @@ func unknownLane(q Request, now int64) *Denied {
 }
 
 // stored reads a permit as the permits hash keeps it: "class|[granted, expires,
-// epoch, lapsed, 8 x amount]".
+// epoch, lapsed, 8 x amount]|nodes".
 func stored(q Request, text string) (*Permit, error) {
 	class, rest, _ := strings.Cut(text, "|")
+	rest, _, _ = strings.Cut(rest, "|")
 	var n []int64
 	if err := json.Unmarshal([]byte(rest), &n); err != nil || len(n) != 4+NumUnits {
 		return nil, fmt.Errorf("limiter: permit %s is stored as %q", q.ID, text)

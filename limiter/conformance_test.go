@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"testing"
 	"time"
 
@@ -115,7 +116,7 @@ func TestSameIDIsSamePermit(t *testing.T) {
 		q := b.request("interactive", Amounts{1, 10})
 		first := b.granted(q)
 		b.wait(time.Second)
-		if again := b.granted(q); *again != *first {
+		if again := b.granted(q); !reflect.DeepEqual(again, first) {
 			b.Fatalf("got %+v; want %+v", again, first)
 		}
 		if n := b.used("rpm"); n != 1 {

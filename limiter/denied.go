@@ -53,10 +53,12 @@ type Denied struct {
 	Reason   Reason   `json:"reason"`
 	Decision Decision `json:"gateway_decision"`
 
-	Limit     int64   `json:"limit,omitempty"`    // the binding limit's amount; of a throttle or cap, what it leaves to the class
-	Used      int64   `json:"used,omitempty"`     // what was in use when it refused, by all or by the class likewise
-	Shortage  int64   `json:"shortage,omitempty"` // how much was missing
-	Estimates Amounts `json:"estimates"`          // indexed by Unit
+	Limit     int64    `json:"limit,omitempty"`    // the binding limit's amount; of a throttle or cap, what it leaves to the class
+	Used      int64    `json:"used,omitempty"`     // what was in use when it refused, by all or by the class likewise
+	Shortage  int64    `json:"shortage,omitempty"` // how much was missing
+	Estimates Amounts  `json:"estimates"`          // indexed by Unit
+	Holders   []Holder `json:"holders,omitempty"`  // who holds the binding limit, the largest first
+	Lent      int64    `json:"lent,omitempty"`     // what lower classes use of it that this class could have
 
 	RetryAt      time.Time `json:"retry_at"`       // when to come back; zero for ReasonTooLarge
 	RetryAfterMS int64     `json:"retry_after_ms"` // the same as a distance on the deciding clock; always > 0 unless Permanent
@@ -68,11 +70,28 @@ type Denied struct {
 	TraceID         string `json:"trace_id,omitempty"`
 	Detail          string `json:"detail,omitempty"` // pause owner and reason, provider's reason; no keys, no bodies
 
-	cause error // what kept the shared state from deciding, for ReasonUnavailable
+	uses   string // what Holders come from: by class
+	unit   Unit   // of the limit that binds
+	window Window
+	cause  error // what kept the shared state from deciding, for ReasonUnavailable
+}
+
+// Holder is a class's part of a limit's use.
+type Holder struct {
+	Class string `json:"class"`
+	Used  int64  `json:"used"`
 }
 
 // Unwrap gives the cause of ReasonUnavailable.
 func (d *Denied) Unwrap() error { return d.cause }
+
+// whose names the limit, with its node where that is not the lane.
+func (d *Denied) whose() string {
+	if d.Node == "" || d.Node == "lane" {
+		return d.Limiter
+	}
+	return d.Limiter + " of " + d.Node
+}
 
 // RetryAfter is how long to wait, by the clock that decided.
 func (d *Denied) RetryAfter() time.Duration { return time.Duration(d.RetryAfterMS) * time.Millisecond }
@@ -83,9 +102,9 @@ func (d *Denied) Error() string {
 	switch d.Reason {
 	case ReasonTooLarge:
 		return fmt.Sprintf("request is larger than %s of %s: limit %d, needs %d; it can never be admitted",
-			d.Limiter, d.Model, d.Limit, d.Limit+d.Shortage)
+			d.whose(), d.Model, d.Limit, d.Limit+d.Shortage)
 	case ReasonQuota, ReasonShare, ReasonSpend:
-		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.Limiter, d.Used, d.Limit, d.Shortage)
+		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.whose(), d.Used, d.Limit, d.Shortage)
 		if d.Detail != "" {
 			what += "; " + d.Detail
 		}

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -87,7 +88,7 @@ func TestForceOfAJobThatWaits(t *testing.T) {
 			b.Fatalf("the ticket is still there: %v", err)
 		}
 		again := b.granted(q)
-		if p.Over = ""; *again != *p {
+		if p.Over = ""; !reflect.DeepEqual(again, p) {
 			b.Fatalf("got %+v; want %+v", again, p)
 		}
 	})

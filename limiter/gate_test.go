@@ -29,6 +29,9 @@ type gate interface {
 	Note(context.Context, Event) error
 	Events(context.Context, time.Time, int) ([]Event, error)
 	State(context.Context, Lane) (LaneState, error)
+	Explain(context.Context, Request) (Explanation, error)
+	NodeState(context.Context, string) (NodeState, error)
+	Nodes(context.Context) ([]string, error)
 	Ticket(context.Context, Lane, string) (TicketState, error)
 	Lanes(context.Context) ([]LaneConfig, error)
 	Counters(context.Context) (Snapshot, error)

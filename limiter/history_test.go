@@ -3,7 +3,9 @@ package limiter
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -164,6 +166,7 @@ func (h *history) acquire() step {
 	q.Lease = time.Duration(1+h.rng.IntN(100)) * time.Second
 	q.Full, q.Force = h.rng.IntN(15) == 0, h.rng.IntN(12) == 0
 	q.Path = Path{Tenant: []string{"", "acme", "b"}[h.rng.IntN(3)], Run: []string{"r1", "r2"}[h.rng.IntN(2)], Priority: []Priority{High, Normal, Low}[h.rng.IntN(3)]}
+	q.Feature, q.Path.Organization = []string{"", "f1", "f2"}[h.rng.IntN(3)], []string{"", "org"}[h.rng.IntN(2)]
 	if h.rng.IntN(8) > 0 {
 		q.Ticket = fmt.Sprint("t", h.n)
 		if h.rng.IntN(2) == 0 && len(h.tickets) > 0 {
@@ -173,8 +176,13 @@ func (h *history) acquire() step {
 			h.tickets = append(h.tickets, q.Ticket)
 		}
 	}
+	ask := h.rng.IntN(15) == 0
 	return func(b *bench) string {
 		q.Lane = b.lane
+		if ask {
+			e, err := b.Explain(b.Context(), q)
+			return jsonOf(e) + errText(err)
+		}
 		p, err := b.Acquire(b.Context(), q)
 		if err == nil {
 			h.open = append(h.open, q.ID)
@@ -298,10 +306,17 @@ func (h *history) configure() step {
 		{Name: "low", Smooth: true, Tickets: true, TricklePPM: 50_000, CapPPM: h.rng.Int64N(3) * 100_000},
 	}
 	by := fmt.Sprint("pid ", h.rng.IntN(2))
+	nodes, shadow := h.nodes()
 	weights := map[string]int64{"tenant/acme": 1 + h.rng.Int64N(5), "run/r2": 1 + h.rng.Int64N(3)}
 	return func(b *bench) string {
 		l.Lane = b.lane
-		return errText(b.Configure(b.Context(), Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights, By: by}))
+		c := Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights, By: by, Nodes: nodes}
+		c.Shadow = maps.Clone(shadow)
+		if names, ok := shadow["lane"]; ok {
+			delete(c.Shadow, "lane")
+			c.Shadow[b.lane.String()] = names
+		}
+		return errText(b.Configure(b.Context(), c))
 	}
 }
 
@@ -317,5 +332,34 @@ func (h *history) snapshot() step {
 
 func showState(b *bench) string {
 	s, err := b.State(b.Context(), b.lane)
-	return jsonOf(s) + errText(err)
+	out := jsonOf(s) + errText(err)
+	for _, node := range []string{"organization/org", "tenant/acme", "tenant/b", "run/r2", "feature/f1"} {
+		s, err := b.NodeState(b.Context(), node)
+		out += jsonOf(s) + errText(err)
+	}
+	nodes, err := b.Nodes(b.Context())
+	return out + fmt.Sprint(nodes, err)
+}
+
+// nodes are limits of nodes, some by pattern, and limits in shadow.
+func (h *history) nodes() (map[string]Limits, map[string][]string) {
+	all := map[string]Limits{
+		"organization/org": {RPM: 20 + h.rng.Int64N(40), RPD: 500},
+		"tenant/acme":      {RPM: 5 + h.rng.Int64N(20), InputTPM: 9000, Concurrency: 3},
+		"tenant/*":         {RPM: 5 + h.rng.Int64N(20), USDPer10m: 50_000, USDPerMonth: 500_000},
+		"run/r2":           {InputTPM: 7000 + h.rng.Int64N(9000)},
+		"feature/f1":       {RPM: 10 + h.rng.Int64N(20), OutputTPM: 3000},
+	}
+	shadow := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if h.rng.IntN(2) == 0 {
+			delete(all, name)
+		} else if h.rng.IntN(3) == 0 {
+			shadow[name] = []string{"rpm"}
+		}
+	}
+	if h.rng.IntN(3) == 0 {
+		shadow["lane"] = []string{"input_tpm"}
+	}
+	return all, shadow
 }

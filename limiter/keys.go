@@ -2,7 +2,7 @@ package limiter
 
 // SchemaVersion is the layout of everything below. A scope that was written by
 // a newer one is refused, never guessed at.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // keys builds every key of a scope in Redis. All share one hash tag, so that a
 // script may touch any of them on a Cluster too.
@@ -10,11 +10,13 @@ type keys struct {
 	prefix string // "nightshift:{limiter:provider/project}:"
 	scope  []string
 	events []string
+	seen   string // a set of the nodes that got limits by a pattern
 }
 
 func newKeys(s Scope) keys {
 	k := keys{prefix: "nightshift:{limiter:" + s.String() + "}:"}
 	k.scope = []string{k.prefix + "scope"}
+	k.seen = k.prefix + "nodes"
 	k.events = []string{k.prefix + "events"}
 	return k
 }
@@ -23,6 +25,13 @@ func newKeys(s Scope) keys {
 func (k keys) lane(l Lane) []string {
 	p := k.prefix + l.short() + ":"
 	return []string{k.scope[0], p + "lane", p + "permits", p + "leases", p + "tickets", p + "leaves"}
+}
+
+// node gives a node's keys in the same order. Scripts that find a node on a path
+// build the second by themselves (lua/nodes.lua); the others are never there.
+func (k keys) node(name string) []string {
+	p := k.prefix + "node:" + name
+	return []string{k.scope[0], p, p + ":permits", p + ":leases", p + ":tickets", p + ":leaves"}
 }
 
 // Fields of the scope hash (lua/scope.lua).

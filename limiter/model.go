@@ -26,11 +26,13 @@ type Model struct {
 	throttles map[string]Throttle // by class and reason
 	events    []Event             // the oldest first
 	lanes     map[string]*modelLane
+	nodes     map[string]*modelLane // those with limits that were seen
 }
 
 // NewModel makes a Model whose clock stands at start.
 func NewModel(scope Scope, start time.Time) *Model {
-	return &Model{scope: scope, now: start, pauses: map[string]Pause{}, throttles: map[string]Throttle{}, lanes: map[string]*modelLane{}}
+	return &Model{scope: scope, now: start, pauses: map[string]Pause{}, throttles: map[string]Throttle{},
+		lanes: map[string]*modelLane{}, nodes: map[string]*modelLane{}}
 }
 
 // Now is the Model's clock, in the milliseconds that the rules see.
@@ -54,11 +56,15 @@ func (m *Model) Advance(d time.Duration) {
 	m.now = m.now.Add(d)
 }
 
-// modelLane is one lane: what the lane hash, and the keys beside it, hold.
+// modelLane is one ledger: what the hash of a lane, and the keys beside it, or the
+// hash of a node hold.
 type modelLane struct {
 	plan    plan
-	closed  bool // its limits were taken away
-	slowed  bool // throttles held when it was last looked at
+	m       *Model
+	closed  bool  // its limits were taken away
+	times   int64 // that a node was configured
+	from    int64 // of a node by pattern: the pattern's times that it has its limits from
+	slowed  bool  // throttles held when it was last looked at
 	header  header
 	squares []float64 // by dim
 	use     [][]int64 // by dim and class
@@ -75,12 +81,15 @@ type modelLane struct {
 	names   map[int64]string      // leaf id → class|leaf
 	lastID  int64
 
+	shadowed map[Limit]int64 // how often each limit would have refused, by unit and window
+
 	days [8]int64 // starts of days and months around now
 }
 
 // modelClass is a class's part of a lane.
 type modelClass struct {
 	Class
+	n       *modelLane
 	index   int
 	reserve []int64          // dim*classes + other
 	largest []int64          // by dim: the largest request that could ever fit
@@ -100,6 +109,8 @@ type modelPermit struct {
 	epoch   int64
 	lapsed  bool
 	amounts Amounts
+	nodes   []string
+	epochs  []int64 // of the nodes
 }
 
 // enter gives the lane at the clock's time, and that time; nil when unknown.
@@ -151,7 +162,7 @@ func (m *Model) Acquire(_ context.Context, q Request) (*Permit, error) {
 	a := m.decide(n, q, t)
 	a.now = t
 	p, err := a.result(q)
-	return p, allowFallback(&m.config, q.Class, err)
+	return p, m.config.complete(q, err)
 }
 
 // Settle is Redis.Settle on the Model's clock.

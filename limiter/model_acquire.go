@@ -1,13 +1,18 @@
 package limiter
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // lua/acquire.lua.
 
-func (n *modelLane) denied(no *refusal, retry, pos int64, detail string) answer {
+func (no *refusal) denied(retry, pos int64, detail string) answer {
 	a := answer{reason: no.reason, unit: -1, window: -1, used: no.used, short: no.short, retryAt: retry, position: pos, detail: detail}
 	if no.dim >= 0 {
-		p := n.plan.dims[no.dim]
+		at := no.class.n
+		p := at.plan.dims[no.dim]
+		a.node, a.uses = at.plan.node, jsonOf(at.use[no.dim])
 		a.unit, a.window, a.limit = int64(p.unit), int64(p.window), p.inside
 		if no.top >= 0 {
 			a.limit = no.top
@@ -30,46 +35,59 @@ func (m *Model) closed(n *modelLane, class, leaf string, t int64) (reason Reason
 
 // place answers a refused job that waits.
 func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *modelTicket, no *refusal, t, ends int64, detail string) answer {
-	f := m.leaf(n, c, leaf, m.rev)
+	f := m.leaf(n, c, leaf, m.rev, &q)
 	pos := int64(1)
 	switch {
 	case tk == nil:
-		n.book(c, f, q.Ticket, q.charged())
+		m.book(n, c, f, q.Ticket, q.charged())
 		pos = f.waiting
 	case tk.released:
-		n.forward(c, f, q.Ticket, tk.amounts, t)
+		m.forward(n, c, f, q.Ticket, tk.amounts)
 	default:
 		pos = f.position(tk.seq)
 	}
 	later := 300000 + (int64(len(f.order))+pos)*7919%300000
 	if no.reason == ReasonPaused && ends < 0 {
-		return n.denied(no, t+ceilSecond(later), pos, detail)
+		return no.denied(t+ceilSecond(later), pos, detail)
 	}
 	from := max(t, ends)
-	if no.dim >= 0 && (n.plan.dims[no.dim].window == Day || n.plan.dims[no.dim].window == Month) {
-		from = n.when(c, no, t)
+	if no.turns() {
+		from = no.when(t)
 	}
 	if tk != nil && !tk.released && t-n.header.pulled > awayMS && from == t {
-		return n.denied(no, n.pace(c, tk.amounts, t), pos, detail)
+		return no.denied(m.pace(c, f, tk.amounts, t), pos, detail)
 	}
-	wait := 2*n.eta(c, f, pos) + 3000
+	wait := 2*m.eta(c, f, pos) + 3000
 	if c.least < million {
 		wait = min(wait, later)
 	}
-	return n.denied(no, from+ceilSecond(wait), pos, detail)
+	return no.denied(from+ceilSecond(wait), pos, detail)
+}
+
+// turns tells whether the limit that refuses is a day's or a month's.
+func (no *refusal) turns() bool {
+	if no.dim < 0 {
+		return false
+	}
+	w := no.class.n.plan.dims[no.dim].window
+	return w == Day || w == Month
 }
 
 func ceilSecond(ms int64) int64 { return int64(math.Ceil(float64(ms)/1000)) * 1000 }
 
 // turnOf tells whether a request that fits may go before those that wait.
-func (m *Model) turnOf(n *modelLane, c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
-	var waits bool
+func (m *Model) turnOf(n *modelLane, c *modelClass, path []*modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
+	waits := false
 	switch {
-	case c.line == nil || (tk != nil && tk.released):
+	case tk != nil && tk.released:
 	case tk != nil:
 		waits = t-n.header.pulled <= awayMS
 	default:
 		waits = m.turnsAway(n, c, a, t)
+		for _, nc := range path {
+			l := nc.line
+			waits = waits || l != nil && l.waiting > 0 && nc.n.fits(nc, a, l.releasedBy, l.booked) != nil
+		}
 	}
 	if waits {
 		return &refusal{dim: -1, reason: ReasonTurn, top: -1}
@@ -77,22 +95,32 @@ func (m *Model) turnOf(n *modelLane, c *modelClass, a Amounts, tk *modelTicket, 
 	return nil
 }
 
-// refuses gives the rule that is against the request now, or nil.
-func (m *Model) refuses(n *modelLane, c *modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
-	passes := tk != nil && tk.released
+// rule gives the rule of one ledger that is against the request now, or nil.
+func (c *modelClass) rule(a Amounts, released bool) *refusal {
 	var aside Amounts
-	if c.line != nil && c.line.released > 0 && !passes {
+	if c.line != nil && c.line.released > 0 && !released {
 		aside = c.line.releasedBy
 	}
-	if no := n.fits(c, a, aside); no != nil {
+	if no := c.n.fits(c, a, aside); no != nil || released {
 		return no
 	}
-	if !passes {
-		if no := n.smooth(c, a, t); no != nil {
-			return no
+	return c.n.smooth(c, a, c.n.header.last)
+}
+
+// refuses gives the rule that is against the request now, or nil: of several
+// ledgers' the one that will hold longest.
+func (m *Model) refuses(n *modelLane, c *modelClass, path []*modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
+	released := tk != nil && tk.released
+	no := c.rule(a, released)
+	for _, nc := range path {
+		if x := nc.rule(a, released); x != nil && (no == nil || x.weight > no.weight) {
+			no = x
 		}
 	}
-	return m.turnOf(n, c, a, tk, t)
+	if no != nil {
+		return no
+	}
+	return m.turnOf(n, c, path, a, tk, t)
 }
 
 func (n *modelLane) charge(c *modelClass, a Amounts) {
@@ -109,21 +137,43 @@ func (n *modelLane) charge(c *modelClass, a Amounts) {
 	}
 }
 
-func (m *Model) grant(n *modelLane, c *modelClass, q Request, leaf string, tk *modelTicket, t int64) answer {
+func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request, leaf string, tk *modelTicket, t int64) answer {
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
 	}
 	p := &modelPermit{class: c.Name, granted: t, expires: t + q.lease().Milliseconds(), epoch: n.header.rebased, amounts: q.charged()}
+	for _, nc := range path {
+		p.nodes, p.epochs = append(p.nodes, nc.n.plan.node), append(p.epochs, nc.n.header.rebased)
+	}
 	n.permits[q.ID] = p
 	n.leases["p"+q.ID] = p.expires
-	n.charge(c, p.amounts)
+	out := p.permit(q)
+	for _, x := range append([]*modelClass{c}, path...) {
+		out.Shadow = append(out.Shadow, x.shadows(p.amounts)...)
+		x.n.charge(x, p.amounts)
+	}
 	if tk == nil || !tk.released {
-		n.advance(c, p.amounts, 1, t)
+		advanceAll(c, path, p.amounts, 1)
 	}
 	if tk != nil {
 		m.admitted(n, c, leaf, q.Ticket, tk)
 	}
-	return answer{permit: p.permit(q)}
+	return answer{permit: out}
+}
+
+// shadows notes which limits in shadow would have refused, and gives them.
+func (c *modelClass) shadows(a Amounts) (out []string) {
+	for d, p := range c.n.plan.dims {
+		if !p.shadow || a[p.unit] == 0 {
+			continue
+		}
+		if short, _, _, _ := c.n.lacks(c, d, a[p.unit], true); short > 0 {
+			l := Limit{Unit: p.unit, Window: p.window}
+			c.n.shadowed[l]++
+			out = append(out, cmp.Or(c.n.plan.node, "lane")+" "+l.Name())
+		}
+	}
+	return out
 }
 
 func (p *modelPermit) permit(q Request) *Permit {
@@ -133,7 +183,7 @@ func (p *modelPermit) permit(q Request) *Permit {
 }
 
 // ticketOf gives the request's ticket and the leaf that it was booked in.
-func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request, t int64) (*modelTicket, string) {
+func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request) (*modelTicket, string) {
 	leaf := q.Path.Leaf()
 	tk := n.tickets[q.Ticket]
 	if tk == nil || c.line == nil {
@@ -143,8 +193,23 @@ func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request, t int64) (*mode
 	if owner == c {
 		return tk, name
 	}
-	m.drop(n, q.Ticket, tk, t)
+	m.drop(n, q.Ticket, tk)
 	return nil, leaf
+}
+
+// larger refuses for good what some ledger could never take.
+func larger(c *modelClass, path []*modelClass, a Amounts) (answer, bool) {
+	for _, x := range append([]*modelClass{c}, path...) {
+		for d, p := range x.n.plan.dims {
+			if a[p.unit] > x.largest[d] && !p.shadow {
+				no := &refusal{dim: d, reason: ReasonTooLarge, short: a[p.unit] - x.largest[d], top: -1, class: x}
+				out := no.denied(0, 0, "")
+				out.limit = x.largest[d]
+				return out, true
+			}
+		}
+	}
+	return answer{}, false
 }
 
 func (m *Model) decide(n *modelLane, q Request, t int64) answer {
@@ -152,19 +217,15 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	if c == nil {
 		return answer{reason: reasonUnknownClass}
 	}
-	a := q.charged()
-	for d, p := range n.plan.dims {
-		if a[p.unit] > c.largest[d] {
-			no := n.denied(&refusal{dim: d, reason: ReasonTooLarge, short: a[p.unit] - c.largest[d], top: -1}, 0, 0, "")
-			no.limit = c.largest[d]
-			return no
-		}
+	a, path := q.charged(), m.path(m.config.nodesOf(q.Path, q.Feature), q.Class, t)
+	if out, ok := larger(c, path, a); ok {
+		return out
 	}
 	reason, ends, detail := m.closed(n, q.Class, q.leaf(), t)
 	var tk *modelTicket
 	leaf, waits := "", q.Ticket != "" && c.Tickets
 	if waits {
-		tk, leaf = m.ticketOf(n, c, q, t)
+		tk, leaf = m.ticketOf(n, c, q)
 	}
 	var no *refusal
 	switch {
@@ -173,13 +234,15 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	case reason != "":
 		no = &refusal{dim: -1, reason: reason, top: -1}
 	default:
-		if no = m.refuses(n, c, a, tk, t); no == nil {
-			return m.grant(n, c, q, leaf, tk, t)
+		if no = m.refuses(n, c, path, a, tk, t); no == nil && q.ask {
+			return answer{permit: newPermit(q, t, t)}
+		} else if no == nil {
+			return m.grant(n, c, path, q, leaf, tk, t)
 		}
 		detail = no.detail
 	}
 	if q.Force && !q.Full {
-		return m.forced(n, c, q, leaf, tk, t, no)
+		return m.forced(n, c, path, q, leaf, tk, t, no)
 	}
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
@@ -188,16 +251,18 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 }
 
 // forced grants in spite of a rule. The pace goes on by no more than a window.
-func (m *Model) forced(n *modelLane, c *modelClass, q Request, leaf string, tk *modelTicket, t int64, no *refusal) answer {
+func (m *Model) forced(n *modelLane, c *modelClass, path []*modelClass, q Request, leaf string, tk *modelTicket, t int64, no *refusal) answer {
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
 	}
-	a := m.grant(n, c, q, leaf, tk, t)
-	for d := range c.pace {
-		c.pace[d] = min(c.pace[d], (t+slack+61000)*1000)
+	a := m.grant(n, c, path, q, leaf, tk, t)
+	for _, x := range append([]*modelClass{c}, path...) {
+		for d := range x.pace {
+			x.pace[d] = min(x.pace[d], (t+slack+61000)*1000)
+		}
 	}
-	d := n.denied(no, 0, 0, "")
-	a.permit.Over = overBy(no.reason, d.unit, d.window)
+	d := no.denied(0, 0, "")
+	a.permit.Over = overBy(no.reason, d.node, d.unit, d.window)
 	return a
 }
 
@@ -207,11 +272,11 @@ func (m *Model) answer(n *modelLane, c *modelClass, q Request, leaf string, tk *
 	case waits:
 		return m.place(n, c, q, leaf, tk, no, t, ends, detail)
 	case ends < 0:
-		return n.denied(no, t+30000, 0, detail)
+		return no.denied(t+30000, 0, detail)
 	case ends > 0:
-		return n.denied(no, ends, 0, detail)
+		return no.denied(ends, 0, detail)
 	case no.dim < 0:
-		return n.denied(no, t+1000, 0, "")
+		return no.denied(t+1000, 0, "")
 	}
-	return n.denied(no, n.when(c, no, t), 0, detail)
+	return no.denied(no.when(t), 0, detail)
 }

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 )
@@ -41,9 +42,11 @@ func (m *Model) enforce(s settings) {
 	for name, n := range m.lanes {
 		n.closed = c.laneAt(name) < 0
 	}
+	t := m.now.UnixMilli()
 	for _, l := range c.Lanes {
-		m.configure(newPlan(l, c.Classes))
+		m.reshape(m.lanes, l.Lane.String(), c.lanePlan(l), t)
 	}
+	m.configureNodes(t)
 }
 
 // noteAll is note of lua/note.lua's callers: what was changed, against what was lately.
@@ -54,23 +57,43 @@ func (m *Model) noteAll(events []Event) {
 	}
 }
 
-func (m *Model) configure(p plan) {
-	t, days := m.now.UnixMilli(), m.cal.at(m.now).at
-	old := m.lanes[p.lane.String()]
-	n := &modelLane{plan: p, days: days, header: header{last: t, slot: t / 500, slot10: t / 5000},
+func (m *Model) configureNodes(t int64) {
+	for _, name := range slices.Sorted(maps.Keys(m.config.Nodes)) {
+		times := int64(0)
+		if n := m.nodes[name]; n != nil {
+			times = n.times
+		}
+		m.reshape(m.nodes, name, m.config.nodePlan(name), t)
+		m.nodes[name].times = times + 1
+	}
+	for name, n := range m.nodes {
+		if _, own := m.config.Nodes[name]; !own && n.from == 0 && !n.closed {
+			n.moveTo(t)
+			n.closed = true
+			n.times++
+		}
+	}
+}
+
+// reshape gives a ledger limits and classes, and keeps what was used.
+func (m *Model) reshape(ledgers map[string]*modelLane, name string, p plan, t int64) {
+	days := m.cal.at(m.now).at
+	old := ledgers[name]
+	n := &modelLane{m: m, plan: p, days: days, header: header{last: t, slot: t / 500, slot10: t / 5000},
 		permits: map[string]*modelPermit{}, leases: map[string]int64{}, tickets: map[string]*modelTicket{},
-		leaves: map[string]*modelLeaf{}, names: map[int64]string{}}
+		leaves: map[string]*modelLeaf{}, names: map[int64]string{}, shadowed: map[Limit]int64{}}
 	n.fresh()
 	if old != nil {
 		old.days = days
 		t = old.moveTo(t)
 		n.header, n.reason, n.detail = old.header, old.reason, old.detail
 		n.permits, n.leases, n.tickets, n.leaves, n.names, n.lastID = old.permits, old.leases, old.tickets, old.leaves, old.names, old.lastID
+		n.shadowed = old.shadowed
 		n.carry(old)
 	}
 	n.calendar(t)
 	n.reserves()
-	m.lanes[p.lane.String()] = n
+	ledgers[name] = n
 }
 
 func (n *modelLane) fresh() {
@@ -80,7 +103,7 @@ func (n *modelLane) fresh() {
 		n.use, n.peaks = append(n.use, make([]int64, classes)), append(n.peaks, make([]int64, classes))
 	}
 	for i, c := range n.plan.classes {
-		n.classes = append(n.classes, &modelClass{Class: c, index: i, least: million, open: make([]int64, dims), pace: make([]int64, dims)})
+		n.classes = append(n.classes, &modelClass{Class: c, n: n, index: i, least: million, open: make([]int64, dims), pace: make([]int64, dims)})
 	}
 }
 

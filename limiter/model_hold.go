@@ -48,7 +48,7 @@ func (n *modelLane) pausedBy(class, leaf string) []string {
 // leaves wait for something else, and keep nobody out.
 func (m *Model) turnsAway(n *modelLane, c *modelClass, a Amounts, t int64) bool {
 	l := c.line
-	if l.waiting == 0 || n.fits(c, a, l.releasedBy, l.booked) == nil {
+	if l == nil || l.waiting == 0 || n.fits(c, a, l.releasedBy, l.booked) == nil {
 		return false
 	}
 	return len(m.pauses) == 0 || n.fits(c, a, l.releasedBy, m.unpaused(n, c, t)) != nil

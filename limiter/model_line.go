@@ -37,6 +37,9 @@ type modelLeaf struct {
 	front   []string
 	booked  Amounts
 	last    int64 // last release
+	share   int64 // ppm of what all that wait get
+	feature string
+	nodes   []string // with limits, on its way
 }
 
 type modelTicket struct {
@@ -60,30 +63,52 @@ func (c *modelClass) lineOf() *modelLine {
 	return c.line
 }
 
-var levels = []string{"organization", "tenant", "team", "key", "run", "priority"}
-
-// weigh multiplies the weights that are set for the leaf's levels.
-func (m *Model) weigh(leaf string) int64 {
-	w := int64(1)
-	i := 0
-	for part := range strings.SplitSeq(leaf, "/") {
-		if part == "" {
-			continue
-		}
-		if x := m.weights[levels[min(i, len(levels)-1)]+"/"+part]; x > 0 && part != "-" && i < len(levels) {
-			w *= x
-		}
-		i++
+// out is what was released and did not come yet.
+func (c *modelClass) out() Amounts {
+	if c.line == nil {
+		return Amounts{}
 	}
-	return min(w, 1000000)
+	return c.line.releasedBy
 }
 
-func (m *Model) leaf(n *modelLane, c *modelClass, name string, rev int64) *modelLeaf {
+var levels = []string{"organization", "tenant", "team", "key", "run", "priority"}
+
+// level gives what a leaf's levels weigh, from the organization down.
+func (m *Model) level(leaf string) (parts []string, weights []int64) {
+	for part := range strings.SplitSeq(leaf, "/") {
+		if part == "" || len(parts) == len(levels) {
+			continue
+		}
+		w := int64(1)
+		if x := m.weights[levels[len(parts)]+"/"+part]; x > 0 && part != "-" {
+			w = x
+		}
+		parts, weights = append(parts, part), append(weights, w)
+	}
+	return parts, weights
+}
+
+// weigh multiplies the weights of the leaf's levels.
+func (m *Model) weigh(leaf string) int64 {
+	product := int64(1)
+	_, weights := m.level(leaf)
+	for _, w := range weights {
+		product *= w
+	}
+	return min(product, 1000000)
+}
+
+func (m *Model) leaf(n *modelLane, c *modelClass, name string, rev int64, q *Request) *modelLeaf {
 	key := c.Name + "|" + name
 	f := n.leaves[key]
 	if f == nil {
 		n.lastID++
-		f = &modelLeaf{name: name, id: n.lastID, weight: m.weigh(name), rev: rev, finish: c.lineOf().virtual}
+		l := c.lineOf()
+		f = &modelLeaf{name: name, id: n.lastID, weight: m.weigh(name), rev: rev, finish: l.virtual}
+		f.share = max(1, int64(math.Floor(1000000*float64(f.weight)/float64(l.weights+f.weight))))
+		if q != nil {
+			f.feature, f.nodes = q.Feature, m.config.nodesOf(q.Path, q.Feature)
+		}
 		n.leaves[key], n.names[f.id] = f, key
 	}
 	return f
@@ -116,53 +141,63 @@ func (l *modelLine) count(f *modelLeaf, by int64) {
 	}
 }
 
-func (l *modelLine) enter(f *modelLeaf, a Amounts) {
+// enter counts a ticket among those that wait.
+func (m *Model) enterLine(c *modelClass, f *modelLeaf, a Amounts) {
+	l := c.lineOf()
 	l.count(f, 1)
 	l.booked.add(a, 1)
 	f.booked.add(a, 1)
+	m.stand(c, f, false, a, 1, 1)
 }
 
 // book puts a newcomer at the end of its leaf's line.
-func (n *modelLane) book(c *modelClass, f *modelLeaf, ticket string, a Amounts) {
+func (m *Model) book(n *modelLane, c *modelClass, f *modelLeaf, ticket string, a Amounts) {
 	n.tickets[ticket] = &modelTicket{leaf: f.id, seq: int64(len(f.order)), amounts: a}
 	f.order = append(f.order, ticket)
-	c.lineOf().enter(f, a)
+	m.enterLine(c, f, a)
 }
 
 // cost is a request's dominant share of the lane, in units of 1e-9.
 func (n *modelLane) cost(a Amounts) int64 {
 	var most int64
 	for _, p := range n.plan.dims {
-		if p.window != Held {
+		if p.window != Held && !p.shadow {
 			most = max(most, int64(math.Floor(float64(a[p.unit])*1000000000/float64(p.inside))))
 		}
 	}
 	return most
 }
 
-func (c *modelClass) unbook(f *modelLeaf, a Amounts) {
+// turnCost is what a cost adds to a leaf's finish: by its share of the lane.
+func (n *modelLane) turnCost(f *modelLeaf, a Amounts) int64 {
+	return int64(math.Floor(float64(n.cost(a)) * 1000000 / float64(f.share)))
+}
+
+func (m *Model) unbook(c *modelClass, f *modelLeaf, a Amounts) {
 	l := c.lineOf()
 	l.count(f, -1)
 	l.booked.add(a, -1)
 	f.booked.add(a, -1)
+	m.stand(c, f, false, a, -1, 1)
 }
 
 // unrelease ends a release, admitted or not.
-func (n *modelLane) unrelease(c *modelClass, ticket string, a Amounts) {
+func (m *Model) unrelease(c *modelClass, f *modelLeaf, ticket string, a Amounts) {
 	l := c.lineOf()
 	l.released = max(0, l.released-1)
 	l.releasedBy.add(a, -1)
-	delete(n.leases, "t"+ticket)
+	m.stand(c, f, true, a, -1, 1)
+	delete(c.n.leases, "t"+ticket)
 }
 
 // forward puts a released ticket back before all others of its leaf.
-func (n *modelLane) forward(c *modelClass, f *modelLeaf, ticket string, a Amounts, t int64) {
-	n.unrelease(c, ticket, a)
-	n.advance(c, a, -1, t)
+func (m *Model) forward(n *modelLane, c *modelClass, f *modelLeaf, ticket string, a Amounts) {
+	m.unrelease(c, f, ticket, a)
+	advanceAll(c, m.along(c, f), a, -1)
 	f.front = append([]string{ticket}, f.front...)
 	n.tickets[ticket] = &modelTicket{leaf: f.id, seq: -1, amounts: a}
-	f.finish = max(0, f.finish-n.cost(a)/f.weight)
-	c.line.enter(f, a)
+	f.finish = max(0, f.finish-n.turnCost(f, a))
+	m.enterLine(c, f, a)
 }
 
 // position is a waiting ticket's place in its leaf, from 1.
@@ -173,35 +208,56 @@ func (f *modelLeaf) position(seq int64) int64 {
 	return max(1, min(f.waiting, seq-f.first+1+int64(len(f.front))))
 }
 
-// eta gives how many ms the leaf's share of the room needs for what is booked
-// up to place pos, or how many the releases of late would need.
-func (n *modelLane) eta(c *modelClass, f *modelLeaf, pos int64) int64 {
-	var most int64
-	if l := c.line; l.rate > 0 {
-		x := float64(pos) * float64(l.weights) / float64(f.weight) * 1000000 / float64(l.rate)
-		most = int64(math.Min(600000, math.Floor(x)))
-	}
-	for d, p := range n.plan.dims {
-		b := f.booked[p.unit]
-		if !p.window.sliding() || b == 0 {
+// drains gives how many ms a ledger needs for the part pos/waiting of what is
+// booked, of which it leaves them the share ppm.
+func (c *modelClass) drains(f *modelLeaf, pos int64, booked Amounts, share int64) (most int64) {
+	for d, p := range c.n.plan.dims {
+		b := booked[p.unit]
+		if !p.window.sliding() || b == 0 || p.shadow {
 			continue
 		}
 		x := float64(b) * float64(pos) / float64(f.waiting) * span * float64(p.window.width())
-		x = x / float64(n.room(c, d)) * float64(c.line.weights) / float64(f.weight)
+		x = x / float64(c.n.room(c, d)) * 1000000 / float64(share)
 		most = max(most, int64(math.Min(math.Floor(x), farMS)))
 	}
 	return most
 }
 
-// pace spreads those that come back by their own countdown while nobody pulls.
-func (n *modelLane) pace(c *modelClass, a Amounts, t int64) int64 {
-	l := c.lineOf()
-	var step int64
-	for d, p := range n.plan.dims {
-		if p.window.sliding() && a[p.unit] > 0 {
-			x := float64(a[p.unit]) * span * float64(p.window.width()) / float64(n.room(c, d))
+// eta gives how many ms the leaf's share of the room needs for what is booked up
+// to place pos, or a node on its way for all that is booked there, or how many the
+// releases of late would need.
+func (m *Model) eta(c *modelClass, f *modelLeaf, pos int64) int64 {
+	var most int64
+	if l := c.line; l.rate > 0 {
+		x := float64(pos) * 1000000 / float64(f.share) * 1000000 / float64(l.rate)
+		most = int64(math.Min(600000, math.Floor(x)))
+	}
+	most = max(most, c.drains(f, pos, f.booked, f.share))
+	for _, nc := range m.along(c, f) {
+		if nc.line != nil {
+			most = max(most, nc.drains(f, pos, nc.line.booked, 1000000))
+		}
+	}
+	return most
+}
+
+// paced gives how many ms amounts last in a ledger's room.
+func (c *modelClass) paced(a Amounts) (step int64) {
+	for d, p := range c.n.plan.dims {
+		if p.window.sliding() && a[p.unit] > 0 && !p.shadow {
+			x := float64(a[p.unit]) * span * float64(p.window.width()) / float64(c.n.room(c, d))
 			step = max(step, int64(math.Min(math.Floor(x), farMS)))
 		}
+	}
+	return step
+}
+
+// pace spreads those that come back by their own countdown while nobody pulls.
+func (m *Model) pace(c *modelClass, f *modelLeaf, a Amounts, t int64) int64 {
+	l := c.lineOf()
+	step := c.paced(a)
+	for _, nc := range m.along(c, f) {
+		step = max(step, nc.paced(a))
 	}
 	l.pace = max(l.pace, t+1000) + step
 	return l.pace
@@ -210,27 +266,29 @@ func (n *modelLane) pace(c *modelClass, a Amounts, t int64) int64 {
 // admitted takes a ticket out of the line when its job got a permit.
 func (m *Model) admitted(n *modelLane, c *modelClass, name, ticket string, tk *modelTicket) {
 	delete(n.tickets, ticket)
+	f := m.leaf(n, c, name, 0, nil)
 	if tk.released {
-		n.unrelease(c, ticket, tk.amounts)
+		m.unrelease(c, f, ticket, tk.amounts)
 		return
 	}
-	f := m.leaf(n, c, name, 0)
-	c.unbook(f, tk.amounts)
-	f.finish = max(f.finish, c.line.virtual) + n.cost(tk.amounts)/f.weight
+	m.unbook(c, f, tk.amounts)
+	f.finish = max(f.finish, c.line.virtual) + n.turnCost(f, tk.amounts)
 }
 
 // drop takes a ticket out of the line for good.
-func (m *Model) drop(n *modelLane, ticket string, tk *modelTicket, t int64) {
+func (m *Model) drop(n *modelLane, ticket string, tk *modelTicket) {
 	delete(n.tickets, ticket)
 	c, name := n.named(tk.leaf)
-	switch {
-	case c == nil:
-	case tk.released:
-		n.advance(c, tk.amounts, -1, t)
-		n.unrelease(c, ticket, tk.amounts)
-	default:
-		c.unbook(m.leaf(n, c, name, 0), tk.amounts)
+	if c == nil {
+		return
 	}
+	f := m.leaf(n, c, name, 0, nil)
+	if tk.released {
+		advanceAll(c, m.along(c, f), tk.amounts, -1)
+		m.unrelease(c, f, ticket, tk.amounts)
+		return
+	}
+	m.unbook(c, f, tk.amounts)
 }
 
 // due gives the leases of a kind ('p' permits, 't' releases) that ended, the

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -40,9 +41,9 @@ func (f *modelLeaf) advance() {
 }
 
 // nextLeaf is the one that waits with the smallest virtual start.
-func nextLeaf(l *modelLine, leaves []*modelLeaf) (best *modelLeaf, least int64) {
+func nextLeaf(l *modelLine, leaves []*modelLeaf, skipped map[*modelLeaf]bool) (best *modelLeaf, least int64) {
 	for _, f := range leaves {
-		if f.waiting == 0 {
+		if f.waiting == 0 || skipped[f] {
 			continue
 		}
 		start := max(f.finish, l.virtual)
@@ -53,35 +54,103 @@ func nextLeaf(l *modelLine, leaves []*modelLeaf) (best *modelLeaf, least int64) 
 	return best, least
 }
 
-// release lets leaves' heads go until one does not fit: then the whole pass
-// stops, so that room gathers for it and large jobs do not starve.
-func (n *modelLane) release(c *modelClass, leaves []*modelLeaf, slots int, t int64) (out []Pulled) {
+// rung is what a leaf weighs at one level, and among which others.
+type rung struct {
+	weight int64
+	among  string
+}
+
+// tree lists the rungs of each leaf that waits, with run and priority as one, and
+// what all weigh at each place.
+func (m *Model) tree(leaves []*modelLeaf) (map[*modelLeaf][]rung, map[string]int64) {
+	rungs, sums, seen := map[*modelLeaf][]rung{}, map[string]int64{}, map[string]bool{}
+	for _, f := range leaves {
+		if f.waiting == 0 {
+			continue
+		}
+		parts, w := m.level(f.name)
+		for len(parts) < len(levels) {
+			parts, w = append(parts, ""), append(w, 1)
+		}
+		w[4], parts[4] = w[4]*w[5], parts[4]+"/"+parts[5]
+		parent := ""
+		for i := range 5 {
+			child := parent + cmp.Or(parts[i], "-") + "/"
+			if !seen[child] {
+				seen[child] = true
+				sums[parent] += w[i]
+			}
+			rungs[f] = append(rungs[f], rung{w[i], parent})
+			parent = child
+		}
+	}
+	return rungs, sums
+}
+
+// shareOut gives each leaf that waits its part of what all of them get.
+func (m *Model) shareOut(leaves []*modelLeaf) {
+	rungs, sums := m.tree(leaves)
+	for f, up := range rungs {
+		share := float64(million)
+		for _, r := range up {
+			share = share * float64(r.weight) / float64(sums[r.among])
+		}
+		f.share = max(1, int64(math.Floor(share)))
+	}
+}
+
+// blocked tells whether a node on the leaf's way has no room for its head: then all
+// that go by that node wait in this pass.
+func (m *Model) blocked(c *modelClass, f *modelLeaf, a Amounts, full map[string]bool) bool {
+	for _, nc := range m.along(c, f) {
+		n := nc.n
+		if full[n.plan.node] || n.fits(nc, a, nc.out()) != nil || n.smooth(nc, a, n.header.last) != nil {
+			full[n.plan.node] = true
+			return true
+		}
+	}
+	return false
+}
+
+// letGo releases the head of a leaf.
+func (m *Model) letGo(n *modelLane, c *modelClass, f *modelLeaf, name string, tk *modelTicket, start, t int64) {
 	l := c.lineOf()
+	l.virtual, f.finish, f.last = start, start+n.turnCost(f, tk.amounts), t
+	m.unbook(c, f, tk.amounts)
+	l.released++
+	l.releasedBy.add(tk.amounts, 1)
+	m.stand(c, f, true, tk.amounts, 1, 1)
+	advanceAll(c, m.along(c, f), tk.amounts, 1)
+	tk.released = true
+	n.leases["t"+name] = t + releaseMS
+	f.advance()
+}
+
+// release lets leaves' heads go until one does not fit the lane: then the whole pass
+// stops, so that room gathers for it and large jobs do not starve. A leaf that a
+// node of its own holds up is passed over.
+func (m *Model) release(n *modelLane, c *modelClass, leaves []*modelLeaf, slots int, t int64) (out []Pulled) {
+	l, full, skipped := c.lineOf(), map[string]bool{}, map[*modelLeaf]bool{}
 	for slots > 0 {
-		f, start := nextLeaf(l, leaves)
+		f, start := nextLeaf(l, leaves, skipped)
 		if f == nil {
 			return out
 		}
 		name, tk := n.head(f)
-		if tk == nil {
+		switch {
+		case tk == nil:
 			if f.waiting > 0 {
 				l.count(f, -f.waiting)
 			}
-			continue
-		}
-		if n.fits(c, tk.amounts, l.releasedBy) != nil || n.smooth(c, tk.amounts, t) != nil {
+		case m.blocked(c, f, tk.amounts, full):
+			skipped[f] = true
+		case n.fits(c, tk.amounts, l.releasedBy) != nil || n.smooth(c, tk.amounts, t) != nil:
 			return out
+		default:
+			m.letGo(n, c, f, name, tk, start, t)
+			slots--
+			out = append(out, Pulled{Ticket: name, Leaf: f.name})
 		}
-		l.virtual, f.finish, f.last = start, start+n.cost(tk.amounts)/f.weight, t
-		c.unbook(f, tk.amounts)
-		l.released++
-		l.releasedBy.add(tk.amounts, 1)
-		n.advance(c, tk.amounts, 1, t)
-		tk.released = true
-		n.leases["t"+name] = t + releaseMS
-		f.advance()
-		slots--
-		out = append(out, Pulled{Ticket: name, Leaf: f.name})
 	}
 	return out
 }
@@ -96,7 +165,7 @@ func (m *Model) lapsedReleases(n *modelLane, t int64) {
 			continue
 		}
 		if c, name := n.named(tk.leaf); c != nil {
-			n.forward(c, m.leaf(n, c, name, 0), ticket, tk.amounts, t)
+			m.forward(n, c, m.leaf(n, c, name, 0, nil), ticket, tk.amounts)
 		} else {
 			delete(n.leases, x)
 		}
@@ -112,20 +181,36 @@ func (n *modelLane) leavesOf(class string) (out []*modelLeaf) {
 	return out
 }
 
+// readdress follows a new configuration: the nodes on a leaf's way that have limits
+// now, and what it weighs.
+func (m *Model) readdress(c *modelClass, f *modelLeaf) {
+	w := m.weigh(f.name)
+	if f.waiting > 0 {
+		c.lineOf().weights += w - f.weight
+	}
+	f.weight, f.rev = w, m.rev
+	var nodes []string
+	ParseLeaf(f.name).each(f.feature, func(kind, id string) {
+		if m.node(kind+"/"+id, c.n.header.last) != nil {
+			nodes = append(nodes, kind+"/"+id)
+		}
+	})
+	m.stand(c, f, false, f.booked, -1, f.waiting)
+	f.nodes = nodes
+	m.stand(c, f, false, f.booked, 1, f.waiting)
+}
+
 func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (out []Pulled) {
 	l, leaves := c.lineOf(), n.leavesOf(c.Name)
 	for _, f := range leaves {
-		if f.rev == m.rev {
-			continue
+		if f.rev != m.rev {
+			m.readdress(c, f)
 		}
-		w := m.weigh(f.name)
-		if f.waiting > 0 {
-			l.weights += w - f.weight
-		}
-		f.weight, f.rev = w, m.rev
 	}
 	if reason, _, _ := m.closed(n, c.Name, "", t); reason == "" {
-		out = n.release(c, m.open(n, leaves, c.Name, t), slots, t)
+		open := m.open(n, leaves, c.Name, t)
+		m.shareOut(open)
+		out = m.release(n, c, open, slots, t)
 		if since <= awayMS {
 			rate := float64(len(out)) * 1000000 / float64(since)
 			if l.rate > 0 {

@@ -11,9 +11,11 @@ type refusal struct {
 	used   int64
 	short  int64
 	need   int64
-	ends   int64 // of smoothing
-	top    int64 // the class's ceiling, where that binds; else -1
-	alone  bool  // nothing is set aside beside it
+	ends   int64       // of smoothing
+	top    int64       // the class's ceiling, where that binds; else -1
+	alone  bool        // nothing is set aside beside it
+	class  *modelClass // at the ledger whose limit it is
+	weight int64
 	detail string
 }
 
@@ -65,13 +67,13 @@ func (d dim) weight(short int64) int64 {
 	return int64(math.Floor(float64(short) * 1000000 / float64(d.inside)))
 }
 
-// fits tests amounts beside what is set aside.
+// fits tests amounts beside what is set aside. A limit in shadow refuses nothing.
 func (n *modelLane) fits(c *modelClass, a Amounts, aside ...Amounts) *refusal {
 	var worst *refusal
 	most := int64(-1)
 	for d, p := range n.plan.dims {
 		need := a[p.unit]
-		if need == 0 {
+		if need == 0 || p.shadow {
 			continue
 		}
 		for _, x := range aside {
@@ -86,7 +88,7 @@ func (n *modelLane) fits(c *modelClass, a Amounts, aside ...Amounts) *refusal {
 		if over > 0 {
 			reason = ReasonQuota
 		}
-		worst, most = &refusal{dim: d, reason: reason, used: used, short: short, need: need, top: top, alone: alone}, p.weight(short)
+		worst, most = &refusal{dim: d, reason: reason, used: used, short: short, need: need, top: top, alone: alone, class: c, weight: p.weight(short)}, p.weight(short)
 		if top >= 0 {
 			worst.detail = n.tells(c, d)
 		}
@@ -101,8 +103,8 @@ func (n *modelLane) smooth(c *modelClass, a Amounts, t int64) *refusal {
 		return nil
 	}
 	for d, p := range n.plan.dims {
-		if p.window == Minute && a[p.unit] > 0 && c.pace[d] >= (t+slack)*1000 {
-			return &refusal{dim: d, reason: ReasonSmoothing, used: n.use[d][c.index], need: a[p.unit], ends: c.pace[d]/1000 + 1 - slack, top: -1}
+		if p.window == Minute && a[p.unit] > 0 && !p.shadow && c.pace[d] >= (t+slack)*1000 {
+			return &refusal{dim: d, reason: ReasonSmoothing, used: n.use[d][c.index], need: a[p.unit], ends: c.pace[d]/1000 + 1 - slack, top: -1, class: c}
 		}
 	}
 	return nil
@@ -114,6 +116,13 @@ func (n *modelLane) advance(c *modelClass, a Amounts, sign, t int64) {
 		if c.Smooth && p.window == Minute && a[p.unit] > 0 {
 			c.pace[d] = max(c.pace[d], (t-slack)*1000) + sign*n.step(c, d, a[p.unit])
 		}
+	}
+}
+
+// advanceAll is advance of a class at the lane and at the nodes of a path.
+func advanceAll(c *modelClass, path []*modelClass, a Amounts, sign int64) {
+	for _, x := range append([]*modelClass{c}, path...) {
+		x.n.advance(x, a, sign, x.n.header.last)
 	}
 }
 
@@ -142,7 +151,9 @@ func (n *modelLane) frees(c *modelClass, d int, need int64, alone bool) int64 {
 }
 
 // when gives the moment at which a refusal by room or smoothing ends.
-func (n *modelLane) when(c *modelClass, no *refusal, t int64) int64 {
+func (no *refusal) when(t int64) int64 {
+	c := no.class
+	n := c.n
 	if no.reason == ReasonSmoothing {
 		return no.ends
 	}

@@ -14,14 +14,14 @@ func (n *modelLane) owner(name string) *modelClass {
 
 // correct adds deltas where the permit was charged. A window that has turned
 // since is left alone, and no slot gives back more than it holds.
-func (n *modelLane) correct(c *modelClass, p *modelPermit, used Amounts, t int64) {
+func (n *modelLane) correct(c *modelClass, p *modelPermit, epoch int64, used Amounts) {
 	for d, x := range n.plan.dims {
 		delta := used[x.unit] - p.amounts[x.unit]
 		if delta == 0 || x.window == Held {
 			continue
 		}
 		if x.window.sliding() {
-			n.correctSlot(c, p, d, delta, t)
+			n.correctSlot(c, p, epoch, d, delta)
 			continue
 		}
 		start := n.header.day
@@ -34,10 +34,10 @@ func (n *modelLane) correct(c *modelClass, p *modelPermit, used Amounts, t int64
 	}
 }
 
-func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, d int, delta, t int64) {
-	win := n.plan.dims[d].window
+func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, epoch int64, d int, delta int64) {
+	win, t := n.plan.dims[d].window, n.header.last
 	from, now := p.granted, n.header.slot
-	if p.epoch != n.header.rebased {
+	if epoch != n.header.rebased {
 		from = n.header.rebased
 	}
 	if win == TenMinutes {
@@ -66,19 +66,28 @@ func (n *modelLane) correctSlot(c *modelClass, p *modelPermit, d int, delta, t i
 }
 
 // amend corrects a permit that stays open; usage so far only ever raises a charge.
-func (n *modelLane) amend(c *modelClass, p *modelPermit, used Amounts, t int64) {
+func (m *Model) amend(n *modelLane, p *modelPermit, used Amounts) {
 	for u := range used {
 		if Unit(u) >= Concurrency || used[u] < p.amounts[u] {
 			used[u] = p.amounts[u]
 		}
 	}
-	n.correct(c, p, used, t)
+	m.charged(n, p, func(c *modelClass, epoch int64) {
+		c.n.correct(c, p, epoch, used)
+		if !p.lapsed {
+			c.n.rescale(p, used)
+		}
+	})
+	p.amounts = used
+}
+
+// rescale changes what an open permit adds to the margin.
+func (n *modelLane) rescale(p *modelPermit, used Amounts) {
 	for d, x := range n.plan.dims {
-		if !p.lapsed && x.window != Held {
+		if x.window != Held {
 			n.squares[d] = math.Max(0, n.squares[d]-(square(x, p.amounts[x.unit])-square(x, used[x.unit])))
 		}
 	}
-	p.amounts = used
 }
 
 func (m *Model) settle(l Lane, s settlement) (int64, error) {
@@ -96,7 +105,6 @@ func (m *Model) settle(l Lane, s settlement) (int64, error) {
 	if p.lapsed {
 		code = 2
 	}
-	c := n.owner(p.class)
 	switch s.what {
 	case "extend":
 		if !p.lapsed {
@@ -105,13 +113,15 @@ func (m *Model) settle(l Lane, s settlement) (int64, error) {
 		}
 		return code, nil
 	case "partial":
-		n.amend(c, p, s.used, t)
+		m.amend(n, p, s.used)
 		return code, nil
 	}
-	n.correct(c, p, s.used, t)
-	if !p.lapsed {
-		n.give(c, p)
-	}
+	m.charged(n, p, func(c *modelClass, epoch int64) {
+		c.n.correct(c, p, epoch, s.used)
+		if !p.lapsed {
+			c.n.give(c, p)
+		}
+	})
 	delete(n.permits, s.id)
 	delete(n.leases, "p"+s.id)
 	return code, nil

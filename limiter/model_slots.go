@@ -182,7 +182,9 @@ func (n *modelLane) roll(t int64) {
 	h.slot, h.slot10 = now, now10
 	n.calendar(t)
 	n.reserves()
-	n.lapse(t)
+	if n.plan.node == "" {
+		n.lapse(t)
+	}
 }
 
 // lapse ends leases: a dead holder's permit gives back what it held, while its
@@ -199,7 +201,7 @@ func (n *modelLane) lapse(t int64) {
 			delete(n.leases, m)
 			continue
 		}
-		n.give(n.owner(p.class), p)
+		n.m.charged(n, p, func(c *modelClass, _ int64) { c.n.give(c, p) })
 		p.lapsed = true
 		n.leases[m] = t + lapsed
 	}

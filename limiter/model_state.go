@@ -3,6 +3,7 @@ package limiter
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // lua/state.lua and restore.lua.
@@ -25,6 +26,8 @@ func (n *modelLane) view(t int64) laneView {
 		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail}
 	for d := range n.plan.dims {
 		v.free = append(v.free, n.oldest(d))
+		x := n.plan.dims[d]
+		v.shadowed = append(v.shadowed, n.shadowed[Limit{Unit: x.unit, Window: x.window}])
 		pace := make([]int64, len(n.classes))
 		for i, c := range n.classes {
 			pace[i] = c.pace[d]
@@ -38,10 +41,36 @@ func (n *modelLane) view(t int64) laneView {
 			v.out.add(c.line.releasedBy, 1)
 		}
 		for _, f := range n.leavesOf(c.Name) {
-			v.leaves = append(v.leaves, LeafState{Class: c.Name, Leaf: f.name, Weight: f.weight, Waiting: f.waiting, Booked: f.booked})
+			v.leaves = append(v.leaves, LeafState{Class: c.Name, Leaf: f.name, Weight: f.weight, Waiting: f.waiting, Booked: f.booked, SharePPM: f.share})
 		}
 	}
 	return v
+}
+
+// NodeState is Redis.NodeState on the Model's clock.
+func (m *Model) NodeState(_ context.Context, node string) (NodeState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.now.UnixMilli()
+	n := m.node(node, t)
+	if n == nil {
+		return NodeState{}, ErrUnknownNode
+	}
+	return n.view(n.header.last).nodeState(&m.config), nil
+}
+
+// Nodes is Redis.Nodes on the Model's clock.
+func (m *Model) Nodes(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for name, n := range m.nodes {
+		if _, ok := m.config.limitsOf(name); ok && !n.closed {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // oldest gives the moment at which the oldest slot of dim d leaves; 0 for none.

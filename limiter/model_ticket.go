@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -12,13 +13,13 @@ import (
 func (m *Model) Drop(_ context.Context, l Lane, tickets ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, t, err := m.enter(l)
+	n, _, err := m.enter(l)
 	if err != nil {
 		return err
 	}
 	for _, name := range tickets {
 		if tk := n.tickets[name]; tk != nil {
-			m.drop(n, name, tk, t)
+			m.drop(n, name, tk)
 		}
 	}
 	return nil
@@ -28,14 +29,14 @@ func (m *Model) Drop(_ context.Context, l Lane, tickets ...string) error {
 func (m *Model) DropLeaf(_ context.Context, l Lane, leaf string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, t, err := m.enter(l)
+	n, _, err := m.enter(l)
 	if err != nil {
 		return err
 	}
 	for ticket, tk := range n.tickets {
 		c, name := n.named(tk.leaf)
 		if c != nil && anyPriority(name) == anyPriority(leaf) {
-			m.drop(n, ticket, tk, t)
+			m.drop(n, ticket, tk)
 		}
 	}
 	for _, f := range n.leaves {
@@ -64,21 +65,32 @@ func (m *Model) Ticket(_ context.Context, l Lane, ticket string) (TicketState, e
 	if c == nil || c.line == nil {
 		return TicketState{}, ErrNoTicket
 	}
-	f := m.leaf(n, c, name, 0)
+	f := m.leaf(n, c, name, 0, nil)
 	s := TicketState{Ticket: ticket, Class: c.Name, Leaf: name, Amounts: tk.amounts, Released: tk.released, Waiting: f.waiting, At: time.UnixMilli(t)}
 	if tk.released {
 		s.Until = time.UnixMilli(n.leases["t"+ticket])
 		return s, nil
 	}
 	s.Position = f.position(tk.seq)
-	s.ETA = time.Duration(n.eta(c, f, s.Position)) * time.Millisecond
-	no := n.fits(c, tk.amounts, c.line.releasedBy)
-	if no == nil {
-		no = n.smooth(c, tk.amounts, t)
-	}
-	if no != nil {
-		p := n.plan.dims[no.dim]
-		s.Limiter = Limit{Unit: p.unit, Window: p.window}.Name()
+	s.ETA = time.Duration(m.eta(c, f, s.Position)) * time.Millisecond
+	if no := m.inTheWay(c, f, tk.amounts, t); no != nil {
+		p := no.class.n.plan
+		s.Limiter = Limit{Unit: p.dims[no.dim].unit, Window: p.dims[no.dim].window}.Name()
+		s.Node = cmp.Or(p.node, "lane")
 	}
 	return s, nil
+}
+
+// inTheWay is the limit that a ticket waits for.
+func (m *Model) inTheWay(c *modelClass, f *modelLeaf, a Amounts, t int64) *refusal {
+	no := c.n.fits(c, a, c.line.releasedBy)
+	for _, nc := range m.along(c, f) {
+		if no == nil {
+			no = nc.n.fits(nc, a, nc.out())
+		}
+	}
+	if no == nil {
+		no = c.n.smooth(c, a, t)
+	}
+	return no
 }

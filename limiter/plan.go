@@ -3,6 +3,7 @@ package limiter
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 const million = 1_000_000
@@ -18,23 +19,25 @@ type dim struct {
 	limit  int64
 	inside int64 // limit less outside
 	spread int64 // ppm
+	shadow bool  // decides and reports, refuses nothing
 	shares []share
 }
 
 // share is a class's part of a dim, in amounts; cap 0 is none.
 type share struct{ floor, guarantee, trickle, cap int64 }
 
-// plan is a lane's part of a Config, worked out.
+// plan is a lane's or a node's part of a Config, worked out.
 type plan struct {
 	lane    Lane
+	node    string // "" of a lane
 	dims    []dim
 	classes []Class
 }
 
-func newPlan(l LaneConfig, classes []Class) plan {
+func newPlan(l LaneConfig, shadow []string, classes []Class) plan {
 	p := plan{lane: l.Lane, classes: classes}
 	for _, lim := range l.Limits.List() {
-		d := dim{unit: lim.Unit, window: lim.Window, limit: lim.Amount, inside: lim.Amount}
+		d := dim{unit: lim.Unit, window: lim.Window, limit: lim.Amount, inside: lim.Amount, shadow: slices.Contains(shadow, lim.Name())}
 		if lim.Window != Held {
 			d.inside -= part(lim.Amount, l.OutsidePPM)
 		}
@@ -106,21 +109,33 @@ func (c Class) flags() int64 {
 	return f
 }
 
+// inShadow tells whether a limit of the plan refuses nothing.
+func (p plan) inShadow() bool {
+	return slices.ContainsFunc(p.dims, func(d dim) bool { return d.shadow })
+}
+
 // fields are cfg, cfg2 and names of lua/base.lua.
 func (p plan) fields() (cfg, cfg2, names string) {
 	head := []int64{int64(len(p.classes)), int64(len(p.dims))}
 	var shares []int64
 	for _, d := range p.dims {
-		head = append(head, int64(d.unit), int64(d.window), d.limit, d.inside, d.spread)
+		head = append(head, int64(d.unit), int64(d.window), d.limit, d.inside, d.spread, bit(d.shadow))
 		for _, s := range d.shares {
 			shares = append(shares, s.floor, s.guarantee, s.trickle, s.cap)
 		}
 	}
 	var list []string
 	for _, c := range p.classes {
-		head, list = append(head, c.flags()), append(list, c.Name)
+		head, list = append(head, c.flags()|bit(p.inShadow())<<3), append(list, c.Name)
 	}
 	return jsonOf(head), jsonOf(shares), jsonOf(list)
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func jsonOf(v any) string {

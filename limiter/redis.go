@@ -24,8 +24,14 @@ var ErrLapsed = errors.New("limiter: the lease has ended")
 // ErrNoTicket says that no such ticket waits.
 var ErrNoTicket = errors.New("limiter: no such ticket")
 
+// ErrUnknownNode says that a node of a path has no limits.
+var ErrUnknownNode = errors.New("limiter: the node has no limits")
+
 // ErrUnknownLane says that no limits are configured for a lane.
 var ErrUnknownLane = errors.New("limiter: no limits are configured for the lane")
+
+// errOld says that the configuration was changed since this process read it.
+var errOld = errors.New("limiter: the configuration has changed")
 
 // RedisOptions of a Redis limiter. The zero value works.
 type RedisOptions struct {
@@ -135,6 +141,8 @@ func (r *Redis) head(l Lane, got []any) (reply, error) {
 	switch alert {
 	case -1:
 		return reply{now: now}, ErrUnknownLane
+	case -2:
+		return reply{now: now}, errOld
 	case 1:
 		r.log.Warn("Redis's clock was set back by more than 5 s: what was used counts as used now", "lane", l.String())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,10 @@ func (r *Redis) Acquire(ctx context.Context, q Request) (*Permit, error) {
 		return nil, err
 	}
 	p, err := r.acquire(ctx, q)
-	return p, allowFallback(r.config.Load(), q.Class, err)
+	if c := r.config.Load(); c != nil {
+		err = c.complete(q, err)
+	}
+	return p, err
 }
 
 func (r *Redis) acquire(ctx context.Context, q Request) (*Permit, error) {
@@ -45,14 +49,9 @@ func (r *Redis) giveBack(q Request, a answer) {
 func (r *Redis) acquireMany(l Lane, keys []string, qs []Request) ([]answer, error) {
 	ctx, cancel := r.timed(context.Background())
 	defer cancel()
-	args := make([]any, 0, 1+14*len(qs))
-	args = append(args, len(qs))
-	for i := range qs {
-		args = appendRequest(args, &qs[i])
-	}
-	got, err := r.call(ctx, acquireScript, l, keys, args...)
+	got, err := r.ask(ctx, l, keys, qs)
 	if errors.Is(err, ErrUnknownLane) && r.restore(ctx, l) {
-		got, err = r.call(ctx, acquireScript, l, keys, args...)
+		got, err = r.ask(ctx, l, keys, qs)
 	}
 	if err != nil {
 		return nil, err
@@ -69,8 +68,32 @@ func (r *Redis) acquireMany(l Lane, keys []string, qs []Request) ([]answer, erro
 	return out, nil
 }
 
-func appendRequest(args []any, q *Request) []any {
-	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, q.leaf(), q.mode())
+// ask runs the script, and again with the newest configuration while the one that
+// this process knows is an old one: what nodes a path has must be true.
+func (r *Redis) ask(ctx context.Context, l Lane, keys []string, qs []Request) (got reply, err error) {
+	for range 4 {
+		if err := r.loaded(ctx); err != nil {
+			return reply{}, err
+		}
+		s := r.settings.Load()
+		args := make([]any, 0, 2+15*len(qs))
+		args = append(args, s.rev, len(qs))
+		for i := range qs {
+			args = appendRequest(args, &s.effective, &qs[i])
+		}
+		if got, err = r.call(ctx, acquireScript, l, keys, args...); !errors.Is(err, errOld) {
+			return got, err
+		}
+		if _, err := r.load(ctx); err != nil {
+			return reply{}, err
+		}
+	}
+	return got, err
+}
+
+func appendRequest(args []any, c *Config, q *Request) []any {
+	on := q.Feature + "\n" + strings.Join(c.nodesOf(q.Path, q.Feature), "\n")
+	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, q.leaf(), q.mode(), on)
 	for _, n := range q.charged() {
 		args = append(args, n)
 	}
@@ -92,6 +115,8 @@ func (q Request) mode() int {
 		return 1
 	case q.Force:
 		return 2
+	case q.ask:
+		return 3
 	}
 	return 0
 }
@@ -108,7 +133,7 @@ func readAnswer(q Request, v any, now int64) (answer, error) {
 		p, err := stored(q, text(a[1]))
 		return answer{now: now, permit: p}, err
 	}
-	if len(a) != 10 {
+	if len(a) != 12 {
 		return answer{}, fmt.Errorf("limiter: strange refusal %v", a)
 	}
 	n, err := numbers(a[2:9])
@@ -116,19 +141,21 @@ func readAnswer(q Request, v any, now int64) (answer, error) {
 		return answer{}, err
 	}
 	return answer{now: now, reason: Reason(text(a[1])), unit: n[0], window: n[1], limit: n[2], used: n[3], short: n[4],
-		retryAt: n[5], position: n[6], detail: text(a[9])}, nil
+		retryAt: n[5], position: n[6], detail: text(a[9]), node: text(a[10]), uses: text(a[11])}, nil
 }
 
-// readPermit reads {1, granted, expires}, and {…, reason, unit, window} of a
-// permit that a rule was against.
+// readPermit reads {1, granted, expires}, and {…, reason, unit, window, node,
+// shadow} of a permit that a rule, or limits in shadow, were against.
 func readPermit(q Request, a []any, now int64) (answer, error) {
 	var over string
-	if len(a) == 6 {
-		n, err := numbers(a[4:])
+	var shadow []string
+	if len(a) == 8 {
+		n, err := numbers(a[4:6])
 		if err != nil {
 			return answer{}, err
 		}
-		over = overBy(Reason(text(a[3])), n[0], n[1])
+		over = overBy(Reason(text(a[3])), text(a[6]), n[0], n[1])
+		shadow = readShadow(text(a[7]))
 		a = a[:3]
 	}
 	n, err := numbers(a[1:])
@@ -136,6 +163,18 @@ func readPermit(q Request, a []any, now int64) (answer, error) {
 		return answer{}, fmt.Errorf("limiter: strange permit %v", a)
 	}
 	p := newPermit(q, n[0], n[1])
-	p.Over = over
+	p.Over, p.Shadow = over, shadow
 	return answer{now: now, permit: p}, nil
+}
+
+// readShadow reads lines "NODE UNIT WINDOW".
+func readShadow(lines string) (out []string) {
+	for line := range strings.Lines(lines) {
+		var node string
+		var unit, window int
+		if _, err := fmt.Sscan(line, &node, &unit, &window); err == nil {
+			out = append(out, node+" "+Limit{Unit: Unit(unit), Window: Window(window)}.Name())
+		}
+	}
+	return out
 }

@@ -67,24 +67,50 @@ func (r *Redis) configure(ctx context.Context, c Config, lost []Override) (bool,
 	return true, r.enforce(ctx, before.effective, next.effective)
 }
 
-// enforce gives the lanes the limits of a configuration.
+// enforce gives every lane and node the limits of a configuration.
 func (r *Redis) enforce(ctx context.Context, before, c Config) error {
 	for _, l := range c.Lanes {
-		cfg, cfg2, names := newPlan(l, c.Classes).fields()
-		if _, err := r.call(ctx, configureScript, l.Lane, r.keys.lane(l.Lane), cfg, cfg2, names); err != nil {
+		if err := r.shape(ctx, c.lanePlan(l)); err != nil {
+			return err
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
+		if err := r.shape(ctx, c.nodePlan(node)); err != nil {
 			return err
 		}
 	}
 	return r.retire(ctx, before, c)
 }
 
-// retire closes the lanes that the new configuration does not name.
+// shape gives a lane or node its limits; a plan without any takes them away.
+func (r *Redis) shape(ctx context.Context, p plan) error {
+	keys := r.keys.lane(p.lane)
+	if p.node != "" {
+		keys = r.keys.node(p.node)
+	}
+	var cfg, cfg2, names string
+	if len(p.dims) > 0 {
+		cfg, cfg2, names = p.fields()
+	}
+	_, err := r.call(ctx, configureScript, p.lane, keys, cfg, cfg2, names, p.node)
+	return err
+}
+
+// retire closes the lanes and nodes that the new configuration does not name.
 func (r *Redis) retire(ctx context.Context, old, c Config) error {
 	for _, l := range old.Lanes {
-		if slices.ContainsFunc(c.Lanes, func(n LaneConfig) bool { return n.Lane.String() == l.Lane.String() }) {
+		if c.laneAt(l.Lane.String()) >= 0 {
 			continue
 		}
-		if _, err := r.call(ctx, configureScript, l.Lane, r.keys.lane(l.Lane), "", "", ""); err != nil {
+		if err := r.shape(ctx, plan{lane: l.Lane}); err != nil {
+			return err
+		}
+	}
+	for node := range old.Nodes {
+		if _, ok := c.Nodes[node]; ok {
+			continue
+		}
+		if err := r.shape(ctx, plan{lane: c.laneOf(node), node: node}); err != nil {
 			return err
 		}
 	}
@@ -94,10 +120,7 @@ func (r *Redis) retire(ctx context.Context, old, c Config) error {
 // write stores settings, unless others were stored since before was read; text is
 // the configuration that must be there, "*" any.
 func (r *Redis) write(ctx context.Context, before, s settings, text string) (bool, error) {
-	args := []any{SchemaVersion, rand.Text(), s.text, s.over, text, before.over}
-	for name, w := range s.effective.weights() {
-		args = append(args, name, w)
-	}
+	args := []any{SchemaVersion, rand.Text(), s.text, s.over, text, before.over, jsonOf(s.effective.weights())}
 	got, err := scopeScript.Run(ctx, r.rdb, r.keys.scope, args...).Slice()
 	if err != nil {
 		return false, fmt.Errorf("limiter: %w", err)

@@ -81,6 +81,7 @@ type TicketState struct {
 	Waiting  int64         // tickets in its leaf
 	ETA      time.Duration // at the present rates, until its turn
 	Limiter  string        // the limit that is in its way now; "" = none
+	Node     string        // whose limit that is: "lane", "tenant/acme"
 	At       time.Time     // when this was so, Redis's clock
 }
 
@@ -95,14 +96,14 @@ func (r *Redis) Ticket(ctx context.Context, l Lane, ticket string) (TicketState,
 	if len(got.rest) == 0 {
 		return TicketState{}, ErrNoTicket
 	}
-	if len(got.rest) != 9+NumUnits {
+	if len(got.rest) != 10+NumUnits {
 		return TicketState{}, fmt.Errorf("limiter: strange answer about a ticket: %v", got.rest)
 	}
-	n, err := numbers(got.rest[2:])
+	n, err := numbers(got.rest[2 : 9+NumUnits])
 	if err != nil {
 		return TicketState{}, err
 	}
-	s := TicketState{Ticket: ticket, Class: text(got.rest[0]), Leaf: text(got.rest[1]), At: time.UnixMilli(got.now)}
+	s := TicketState{Ticket: ticket, Class: text(got.rest[0]), Leaf: text(got.rest[1]), Node: text(got.rest[9+NumUnits]), At: time.UnixMilli(got.now)}
 	s.fill(n)
 	return s, nil
 }

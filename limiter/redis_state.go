@@ -1,9 +1,13 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -69,15 +73,65 @@ func (r *Redis) Restore(ctx context.Context, s Snapshot) error {
 }
 
 func (r *Redis) view(ctx context.Context, l Lane) (laneView, error) {
-	got, err := r.call(ctx, stateScript, l, r.lane(l).keys)
+	return r.viewOf(ctx, l, r.lane(l).keys, "")
+}
+
+func (r *Redis) viewOf(ctx context.Context, l Lane, keys []string, node string) (laneView, error) {
+	got, err := r.call(ctx, stateScript, l, keys, node)
 	if err != nil {
 		return laneView{}, err
 	}
 	v, err := readView(l, got)
 	if err != nil {
-		return laneView{}, fmt.Errorf("limiter: state of %s: %w", l, err)
+		return laneView{}, fmt.Errorf("limiter: state of %s: %w", cmp.Or(node, l.String()), err)
 	}
+	v.plan.node = node
 	return v, nil
+}
+
+// NodeState gives what a node of a path looks like now ("tenant/acme"): what all
+// lanes together use of its limits. ErrUnknownNode when it has none.
+func (r *Redis) NodeState(ctx context.Context, node string) (NodeState, error) {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	c, err := r.load(ctx)
+	if err != nil {
+		return NodeState{}, err
+	}
+	v, err := r.viewOf(ctx, c.laneOf(node), r.keys.node(node), node)
+	if errors.Is(err, ErrUnknownLane) {
+		return NodeState{}, ErrUnknownNode
+	}
+	if err != nil {
+		return NodeState{}, err
+	}
+	return v.nodeState(&c), nil
+}
+
+// Nodes gives the nodes that have limits, patterns included, and of the patterns
+// those that were seen of late.
+func (r *Redis) Nodes(ctx context.Context) ([]string, error) {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	c, err := r.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := r.rdb.SMembers(ctx, r.keys.seen).Result()
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
+	}
+	nodes := maps.Clone(c.Nodes)
+	for _, node := range seen {
+		if _, ok := c.limitsOf(node); !ok {
+			continue
+		}
+		if n, err := r.rdb.Exists(ctx, r.keys.node(node)[1]).Result(); err != nil || n == 0 {
+			continue
+		}
+		nodes[node], _ = c.limitsOf(node)
+	}
+	return slices.Sorted(maps.Keys(nodes)), nil
 }
 
 // arrays reads the integer arrays of an answer; the first failure sticks.
@@ -120,8 +174,8 @@ func readView(l Lane, got reply) (laneView, error) {
 // readPlan is what newPlan wrote, read back.
 func readPlan(l Lane, cfg, shares []int64, names []string) plan {
 	p := plan{lane: l}
-	for i := 2; len(p.dims) < int(cfg[1]); i += 5 {
-		d := dim{unit: Unit(cfg[i]), window: Window(cfg[i+1]), limit: cfg[i+2], inside: cfg[i+3], spread: cfg[i+4]}
+	for i := 2; len(p.dims) < int(cfg[1]); i += 6 {
+		d := dim{unit: Unit(cfg[i]), window: Window(cfg[i+1]), limit: cfg[i+2], inside: cfg[i+3], spread: cfg[i+4], shadow: cfg[i+5] == 1}
 		for range names {
 			d.shares = append(d.shares, share{shares[0], shares[1], shares[2], shares[3]})
 			shares = shares[4:]
@@ -166,14 +220,33 @@ func (v *laneView) readClasses(rest []any, a *arrays) error {
 			}
 		}
 	}
+	if len(rest) < dims {
+		return fmt.Errorf("short answer")
+	}
+	for d := range dims {
+		n, err := number(rest[d])
+		if err != nil {
+			return err
+		}
+		v.shadowed = append(v.shadowed, n)
+	}
+	rest = rest[dims:]
 	for i := 0; i+1 < len(rest); i += 2 {
 		class, leaf, ok := strings.Cut(text(rest[i]), "|")
 		if !ok || class[0] == '#' {
 			continue
 		}
 		if f := a.read(rest[i+1]); a.err == nil {
-			v.leaves = append(v.leaves, LeafState{Class: class, Leaf: leaf, Weight: f[1], Waiting: f[3], Booked: Amounts(f[8:16])})
+			v.leaves = append(v.leaves, LeafState{Class: class, Leaf: leaf, Weight: f[1], Waiting: f[3], Booked: Amounts(f[8:16]), SharePPM: shareOf(f)})
 		}
 	}
 	return a.err
+}
+
+// shareOf is a leaf's share; a leaf that an older version wrote has none.
+func shareOf(leaf []int64) int64 {
+	if len(leaf) < 18 {
+		return million
+	}
+	return leaf[17]
 }

@@ -78,6 +78,8 @@ type Request struct {
 	// elsewhere. A request that is too large, and one for an unknown lane, is
 	// refused all the same. Permit.Over says what would have refused it.
 	Force bool
+
+	ask bool // only asks what would be (Explain)
 }
 
 // DefaultLease is how long a permit holds when the request does not say. It is
@@ -100,6 +102,9 @@ type Permit struct {
 	// "smoothing"); "" when nothing would have. It is not kept: asking again with
 	// the same id does not tell.
 	Over string `json:"over,omitempty"`
+	// Shadow are the limits in shadow that would have refused: "lane rpm",
+	// "tenant/acme input_tpm". It is not kept either.
+	Shadow []string `json:"shadow,omitempty"`
 }
 
 // Outcome is how a permit ended.

@@ -16,6 +16,10 @@ var (
 	luaBase string
 	//go:embed lua/slots.lua
 	luaSlots string
+	//go:embed lua/shape.lua
+	luaShape string
+	//go:embed lua/nodes.lua
+	luaNodes string
 	//go:embed lua/room.lua
 	luaRoom string
 	//go:embed lua/hold.lua
@@ -50,17 +54,20 @@ var (
 	luaNote string
 )
 
+// luaLedger is what every script about limits begins with.
+var luaLedger = luaBase + luaSlots + luaShape + luaNodes
+
 var (
-	acquireScript   = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaAcquire)
-	settleScript    = script(luaBase, luaSlots, luaHold, luaSettle)
-	pullScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaPull)
-	dropScript      = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaDrop)
-	ticketScript    = script(luaBase, luaSlots, luaRoom, luaLine, luaHold, luaTicket)
-	stateScript     = script(luaBase, luaSlots, luaState)
-	configureScript = script(luaBase, luaSlots, luaConfigure)
-	floorsScript    = script(luaBase, luaSlots, luaFloors)
-	coolScript      = script(luaBase, luaSlots, luaCool)
-	restoreScript   = script(luaBase, luaSlots, luaRestore)
+	acquireScript   = script(luaLedger, luaRoom, luaLine, luaHold, luaAcquire)
+	settleScript    = script(luaLedger, luaHold, luaSettle)
+	pullScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaPull)
+	dropScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaDrop)
+	ticketScript    = script(luaLedger, luaRoom, luaLine, luaHold, luaTicket)
+	stateScript     = script(luaLedger, luaState)
+	configureScript = script(luaLedger, luaConfigure)
+	floorsScript    = script(luaLedger, luaFloors)
+	coolScript      = script(luaLedger, luaCool)
+	restoreScript   = script(luaLedger, luaRestore)
 	scopeScript     = script(luaScope)
 	pauseScript     = script(luaPause)
 	noteScript      = script(luaNote)

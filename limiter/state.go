@@ -22,16 +22,26 @@ type LaneState struct {
 // LimitState is one limit of a lane.
 type LimitState struct {
 	Limit
-	Name      string     `json:"name"`      // shorthand
-	Effective int64      `json:"effective"` // what is enforced: the limit less Outside and Margin
-	Outside   int64      `json:"outside"`   // left for calls that bypass the gate
-	Margin    int64      `json:"margin"`    // kept for calls that settle above their estimate
-	Used      int64      `json:"used"`      // by all classes
-	Booked    int64      `json:"booked"`    // by what waits
-	Released  int64      `json:"released"`  // by what was pulled and did not come yet
-	NextFree  time.Time  `json:"next_free"` // when the oldest use leaves the window; zero if nothing does
+	Name      string     `json:"name"`               // shorthand
+	Effective int64      `json:"effective"`          // what is enforced: the limit less Outside and Margin
+	Outside   int64      `json:"outside"`            // left for calls that bypass the gate
+	Margin    int64      `json:"margin"`             // kept for calls that settle above their estimate
+	Used      int64      `json:"used"`               // by all classes
+	Booked    int64      `json:"booked"`             // by what waits
+	Released  int64      `json:"released"`           // by what was pulled and did not come yet
+	NextFree  time.Time  `json:"next_free"`          // when the oldest use leaves the window; zero if nothing does
+	Shadow    bool       `json:"shadow,omitempty"`   // it decides and reports, and refuses nothing
+	Shadowed  int64      `json:"shadowed,omitempty"` // how often it would have refused since it is there
 	Classes   []ClassUse `json:"classes"`
 	Lowered   *Lowering  `json:"lowered,omitempty"` // by feedback of the provider; nil when it is not
+}
+
+// NodeState is what a node of a path looks like at one moment.
+type NodeState struct {
+	Node   string       `json:"node"`
+	From   string       `json:"from"` // where its limits are configured: itself, or its kind's pattern
+	At     time.Time    `json:"at"`
+	Limits []LimitState `json:"limits"`
 }
 
 // ClassUse is a class's part of a limit.
@@ -50,11 +60,14 @@ type ClassUse struct {
 
 // LeafState is the line of a leaf.
 type LeafState struct {
-	Class   string  `json:"class"`
-	Leaf    string  `json:"leaf"`
-	Weight  int64   `json:"weight"`
-	Waiting int64   `json:"waiting"`
-	Booked  Amounts `json:"booked"`
+	Class  string `json:"class"`
+	Leaf   string `json:"leaf"`
+	Weight int64  `json:"weight"`
+	// SharePPM is its part of what all that wait in the class get: level by level,
+	// by weights. Worked out by the last pull.
+	SharePPM int64   `json:"share_ppm"`
+	Waiting  int64   `json:"waiting"`
+	Booked   Amounts `json:"booked"`
 }
 
 // Cooldown is a rest that the provider asked for.
@@ -90,6 +103,8 @@ type laneView struct {
 	reason  Reason  // of the cool-down
 	detail  string
 
+	shadowed []int64 // by dim: how often it would have refused
+
 	lend      string // what know adds
 	pauses    []Pause
 	throttles []Throttle
@@ -110,12 +125,27 @@ func (v laneView) state() LaneState {
 	return s
 }
 
+// nodeState is state of a node.
+func (v laneView) nodeState(c *Config) NodeState {
+	v.lend = "now"
+	v.plan.classes = c.nodePlan(v.plan.node).classes
+	from := v.plan.node
+	if _, own := c.Nodes[from]; !own {
+		from = pattern(from)
+	}
+	s := NodeState{Node: v.plan.node, From: from, At: time.UnixMilli(v.now)}
+	for d := range v.plan.dims {
+		s.Limits = append(s.Limits, v.limit(d))
+	}
+	return s
+}
+
 func (v laneView) limit(d int) LimitState {
 	p := v.plan.dims[d]
 	l := LimitState{
 		Limit:   Limit{Unit: p.unit, Window: p.window, Amount: p.limit},
 		Outside: p.limit - p.inside, Margin: margin(v.margins[d]),
-		Booked: v.booked[p.unit], Released: v.out[p.unit],
+		Booked: v.booked[p.unit], Released: v.out[p.unit], Shadow: p.shadow, Shadowed: v.shadowed[d],
 	}
 	l.Name = l.Limit.Name()
 	l.Effective = p.inside - l.Margin

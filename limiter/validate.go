@@ -140,6 +140,10 @@ func (q Request) check() error {
 		return fmt.Errorf("limiter: request without an id")
 	case strings.ContainsAny(q.Ticket, "\n"):
 		return fmt.Errorf("limiter: ticket %q has a line break", q.Ticket)
+	case strings.ContainsAny(q.Path.Organization+q.Path.Tenant+q.Path.Team+q.Path.Key+q.Path.Run+string(q.Path.Priority), "/|\n"):
+		return fmt.Errorf("limiter: path %+v has one of the characters / | or a line break", q.Path)
+	case strings.ContainsAny(q.Feature, "|\n"):
+		return fmt.Errorf("limiter: feature %q has a | or a line break", q.Feature)
 	case q.Lease < 0:
 		return fmt.Errorf("limiter: lease %s is negative", q.Lease)
 	}

@@ -1,22 +1,29 @@
 -- acquire.lua: decides everything about requests for permits of one lane.
 --
--- ARGV[3] how many requests; for each of them 14 values:
+-- ARGV[3] the revision of the configuration that the caller knows
+-- ARGV[4] how many requests; for each of them 15 values:
 --   id, class, lease in ms, ticket ('' = none), leaf ('' = without run and
---   priority), mode (1 = wants a place, no permit; 2 = is charged in any case), 8 x amount
+--   priority), mode (1 = wants a place, no permit; 2 = is charged in any case; 3 =
+--   asks what would be, and changes nothing), nodes with limits on its path and
+--   its feature, one a line (the feature first, '' or not), 8 x amount
 -- Returns {alert, now, then for each request one of
 --   {1, granted, expires}                    a permit
---   {1, granted, expires, reason, unit, window}  one in spite of a rule
+--   {1, granted, expires, reason, unit, window, node, shadow}  one in spite of a
+--     rule, or of limits in shadow: lines "NODE UNIT WINDOW"
 --   {2, permit as stored}                    the permit that the id already holds
---   {0, reason, unit, window, limit, used, short, retry_at, position, detail}
--- }; alert is 1 when the clock was set back. {-1, now} when the lane has no limits.
+--   {0, reason, unit, window, limit, used, short, retry_at, position, detail, node,
+--     use of each class}
+-- }; alert is 1 when the clock was set back. {-1, now} when the lane has no limits,
+-- {-2, now} when the caller's configuration is an old one: nothing was decided.
 
 function M.held(id) return call('HGET', KEYS[3], id) end
 
 -- too_large gives the limit that the request could not fit even alone.
 function M.too_large(N, c, a)
   for d = 1, N.nD do
-    local need, most = a[N.cfg[2 + (d - 1) * 5 + 1] + 1], c.r[1 + N.nD * N.nC + d]
-    if need > most then return {d, 'too_large', 0, need - most}, most end
+    local o = 2 + (d - 1) * W
+    local need, most = a[N.cfg[o + 1] + 1], c.r[1 + N.nD * N.nC + d]
+    if need > most and N.cfg[o + 6] == 0 then return {d, 'too_large', 0, need - most, 0, 0, false, false, N, c, 0}, most end
   end
 end
 
@@ -25,24 +32,34 @@ function M.refusals()
   if M.denied then return end
   M.waits()
 
-  function M.denied(N, no, retry, pos, detail)
-    local o = 2 + ((no[1] or 0) - 1) * 5
-    local unit, win, limit = -1, -1, 0
-    if no[1] then unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], no[7] or N.cfg[o + 4] end
-    return {0, no[2], unit, win, limit, no[3] or 0, no[4] or 0, retry, pos or 0, detail or ''}
+  -- uses is each class's part of dim d.
+  function M.uses(N, d)
+    local u, o = {}, M.at(N, d)
+    for i = 1, N.nC do u[i] = N.s[o + i] end
+    return M.pack(u)
+  end
+
+  function M.denied(no, retry, pos, detail)
+    local unit, win, limit, node, uses = -1, -1, 0, '', ''
+    if no[1] then
+      local N, o = no[9], 2 + (no[1] - 1) * W
+      unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], no[7] or N.cfg[o + 4]
+      node, uses = N.node or '', M.uses(N, no[1])
+    end
+    return {0, no[2], unit, win, limit, no[3] or 0, no[4] or 0, retry, pos or 0, detail or '', node, uses}
   end
 
   -- place answers a refused job that waits: it keeps or gets its place, and comes
   -- back by itself long after it should have been pulled.
   function M.place(N, c, q, tk, no, t, ends, detail, rev)
     M.lines()
-    local f = M.leaf(c, q.leaf, rev)
+    local f = M.leaf(c, q.leaf, rev, q)
     local pos
     if not tk then
-      M.book(c, f, q.ticket, q.a)
+      M.book(N, c, f, q.ticket, q.a)
       pos = f[COUNT]
     elseif tk.released then
-      M.forward(N, c, f, q.ticket, tk.a, t)
+      M.forward(N, c, f, q.ticket, tk.a)
       pos = 1
     else
       pos = M.position(f, tk.seq)
@@ -54,16 +71,16 @@ function M.refusals()
       wait = later
     else
       if ends and ends > t then from = ends end
-      local win = no[1] and N.cfg[2 + (no[1] - 1) * 5 + 2]
-      if win == DAY or win == MONTH then from = M.when(N, c, no, t) end
+      local win = no[1] and no[9].cfg[2 + (no[1] - 1) * W + 2]
+      if win == DAY or win == MONTH then from = M.when(no, t) end
       if tk and not tk.released and t - N.s[PULL] > AWAY and from == t then
-        return M.denied(N, no, M.pace(N, c, tk.a, t), pos, detail)
+        return M.denied(no, M.pace(N, c, f, tk.a, t), pos, detail)
       end
       wait = 2 * M.eta(N, c, f, pos) + 3000
       if c.tops == nil then M.bind(N, c) end
       if c.least and c.least < 1000000 then wait = math.min(wait, later) end -- a throttle may be lifted before
     end
-    return M.denied(N, no, from + math.ceil(wait / 1000) * 1000, pos, detail)
+    return M.denied(no, from + math.ceil(wait / 1000) * 1000, pos, detail)
   end
 end
 
@@ -83,32 +100,48 @@ function M.closed(N, q, t)
 end
 
 -- turn_of tells whether a request that fits may go before those that wait.
-function M.turn_of(N, c, a, tk, t)
+function M.turn_of(N, c, q, tk, t)
   local l = c.l
-  if not l or (tk and tk.released) then return nil end
+  if tk and tk.released then return nil end
   if tk then
     if t - N.s[PULL] <= AWAY then return {nil, 'turn'} end
     return nil
   end
-  if l[WAITING] == 0 then return nil end
-  local no = M.fits(N, c, a, M.slice(l, OUT), M.slice(l, BOOKED))
-  if no and N.held and M.leafy(N, t) then no = M.fits(N, c, a, M.slice(l, OUT), M.unpaused(N, c, t)) end
-  if no then return {nil, 'turn'} end
+  if l and l[WAITING] > 0 then
+    local no = M.fits(N, c, q.a, M.slice(l, OUT), M.slice(l, BOOKED))
+    if no and N.held and M.leafy(N, t) then no = M.fits(N, c, q.a, M.slice(l, OUT), M.unpaused(N, c, t)) end
+    if no then return {nil, 'turn'} end
+  end
+  for _, nc in ipairs(q.path) do
+    l = nc.l
+    if l and l[WAITING] > 0 and M.fits(nc.N, nc, q.a, M.slice(l, OUT), M.slice(l, BOOKED)) then return {nil, 'turn'} end
+  end
 end
 
--- refuses gives the rule that is against the request now, or nil.
+-- rule gives the rule of one ledger that is against the request now, or nil.
+function M.rule(c, a, released)
+  local l, N = c.l, c.N
+  local x = l and l[RELEASED] > 0 and not released and M.slice(l, OUT) or nil
+  return M.fits(N, c, a, x) or (not released and M.smooth(N, c, a, N.s[TS])) or nil
+end
+
+-- refuses gives the rule that is against the request now, or nil: of several
+-- ledgers' the one that will hold longest.
 function M.refuses(N, c, q, tk, t)
-  local l = c.l
-  local x = l and l[RELEASED] > 0 and not (tk and tk.released) and M.slice(l, OUT) or nil
-  return M.fits(N, c, q.a, x)
-    or (not (tk and tk.released) and M.smooth(N, c, q.a, t))
-    or M.turn_of(N, c, q.a, tk, t)
+  local released = tk and tk.released
+  local no = M.rule(c, q.a, released)
+  for _, nc in ipairs(q.path) do
+    local x = M.rule(nc, q.a, released)
+    if x and (not no or x[11] > no[11]) then no = x end
+  end
+  return no or M.turn_of(N, c, q, tk, t)
 end
 
 function M.charge(N, c, a)
   local s, k, nD, cfg = N.s, c.k, N.nD, N.cfg
   for d = 1, nD do
-    local o, amount = 2 + (d - 1) * 5, a[cfg[2 + (d - 1) * 5 + 1] + 1]
+    local o = 2 + (d - 1) * W
+    local amount = a[cfg[o + 1] + 1]
     if amount > 0 then
       local j = M.at(N, d)
       s[j + c.i] = s[j + c.i] + amount
@@ -118,36 +151,69 @@ function M.charge(N, c, a)
       end
     end
   end
-  c.dirty = true
+  c.dirty, N.dirty = true, true
 end
 
 -- forced grants in spite of a rule. The pace goes on by no more than a window.
 function M.forced(N, c, q, tk, t, no)
   local answer = M.grant(N, c, q, tk, t)
   if answer[1] ~= 1 then return answer end
-  if c.smooth then
-    for d = N.nD + 1, 2 * N.nD do c.k[d] = math.min(c.k[d], (t + SLACK + 61000) * 1000) end
+  local function bound(x)
+    if not x.smooth then return end
+    for d = x.N.nD + 1, 2 * x.N.nD do x.k[d] = math.min(x.k[d], (t + SLACK + 61000) * 1000) end
   end
-  local o = 2 + ((no[1] or 0) - 1) * 5
-  answer[4], answer[5], answer[6] = no[2], no[1] and N.cfg[o + 1] or -1, no[1] and N.cfg[o + 2] or -1
+  bound(c)
+  for _, nc in ipairs(q.path) do bound(nc) end
+  local cfg, o = no[1] and no[9].cfg, 2 + ((no[1] or 0) - 1) * W
+  answer[4], answer[5], answer[6] = no[2], cfg and cfg[o + 1] or -1, cfg and cfg[o + 2] or -1
+  answer[7], answer[8] = no[1] and no[9].node or '', answer[8] or ''
   return answer
 end
 
+-- shadows notes which limits in shadow would have refused, and gives them.
+function M.shadows(c, a)
+  local N, text = c.N, ''
+  for d = 1, N.nD do
+    local o = 2 + (d - 1) * W
+    local unit, win = N.cfg[o + 1], N.cfg[o + 2]
+    if N.cfg[o + 6] == 1 and a[unit + 1] > 0 and M.lacks(N, c, d, a[unit + 1], true) > 0 then
+      call('HINCRBY', N.key, format('x:%d.%d', unit, win), 1)
+      text = text .. format('%s %d %d\n', N.node or 'lane', unit, win)
+    end
+  end
+  return text
+end
+
+-- all_shadows is shadows of the lane and the request's nodes.
+function M.all_shadows(c, q)
+  local text = c.shadow and M.shadows(c, q.a) or ''
+  for _, nc in ipairs(q.path) do
+    if nc.shadow then text = text .. M.shadows(nc, q.a) end
+  end
+  return text
+end
+
 function M.grant(N, c, q, tk, t)
-  local a, ends = q.a, t + q.lease
+  local a, ends, names = q.a, t + q.lease, ''
+  for _, nc in ipairs(q.path) do
+    names = names .. (names == '' and '|' or '\n') .. format('%d ', nc.N.s[REBASED]) .. nc.N.node
+  end
   local rec = format('%s|[%d,%d,%d,0,%d,%d,%d,%d,%d,%d,%d,%d]', c.name, t, ends, N.s[REBASED],
-    a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
+    a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]) .. names
   if call('HSETNX', KEYS[3], q.id, rec) == 0 then return {2, M.held(q.id)} end
   call('ZADD', KEYS[4], format('%d', ends), 'p' .. q.id)
+  local text = M.all_shadows(c, q)
   M.charge(N, c, a)
-  if not (tk and tk.released) then M.advance(N, c, a, 1, t) end
+  for _, nc in ipairs(q.path) do M.charge(nc.N, nc, a) end
+  if not (tk and tk.released) then M.advance_all(c, q.path, a, 1) end
   if tk then M.admitted(N, c, q.leaf, q.ticket, tk) end
+  if text ~= '' then return {1, t, ends, '', -1, -1, '', text} end
   return {1, t, ends}
 end
 
 -- ticket_of gives the request's ticket. Its leaf is the one that it was booked
 -- in; a job that comes as another class loses its place.
-function M.ticket_of(N, c, q, t)
+function M.ticket_of(N, c, q)
   local tk = M.read_ticket(q.ticket)
   if not tk then return nil end
   local owner, name = M.named(N, tk.id)
@@ -155,59 +221,86 @@ function M.ticket_of(N, c, q, t)
     q.leaf = name
     return tk
   end
-  M.drop(N, q.ticket, tk, t)
+  M.drop(N, q.ticket, tk)
+end
+
+-- larger refuses for good what some ledger could never take.
+function M.larger(N, c, q)
+  local no, most = M.too_large(N, c, q.a)
+  for _, nc in ipairs(q.path) do
+    if no then break end
+    no, most = M.too_large(nc.N, nc, q.a)
+  end
+  if not no then return nil end
+  M.refusals()
+  local answer = M.denied(no, 0)
+  answer[5] = most
+  return answer
+end
+
+-- turned_away says when to come back, and keeps a place for what waits.
+function M.turned_away(N, c, q, tk, no, t, ends, detail, rev)
+  local permit = M.held(q.id)
+  if permit then return {2, permit} end
+  M.refusals()
+  if q.ticket ~= '' and c.tickets then return M.place(N, c, q, tk, no, t, ends, detail, rev) end
+  if ends then return M.denied(no, ends < 0 and t + 30000 or ends, 0, detail) end
+  if not no[1] then return M.denied(no, t + 1000) end
+  return M.denied(no, M.when(no, t), 0, detail)
+end
+
+-- need_lines makes the functions of tickets when some wait, or were released.
+function M.need_lines(c, path)
+  local any = c.l
+  for _, nc in ipairs(path) do any = any or nc.l end
+  if any then M.lines() end
 end
 
 function M.decide(N, q, t, rev)
   local c = M.class(N, q.class)
-  if not c then return {0, 'unknown_class', -1, -1, 0, 0, 0, 0, 0, ''} end
-  local no, most = M.too_large(N, c, q.a)
-  if no then
-    M.refusals()
-    local answer = M.denied(N, no, 0)
-    answer[5] = most
-    return answer
+  if not c then return {0, 'unknown_class', -1, -1, 0, 0, 0, 0, 0, '', '', ''} end
+  q.path = {}
+  if q.names ~= '' then
+    M.nodes()
+    q.path = M.path(N, q.names, q.class)
   end
-  local reason, ends, detail
+  local large = M.larger(N, c, q)
+  if large then return large end
+  local no, reason, ends, detail
   if N.held or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
-  local waits = q.ticket ~= '' and c.tickets
-  if c.l then M.lines() end
-  local tk = waits and c.l and M.ticket_of(N, c, q, t) or nil
+  M.need_lines(c, q.path)
+  local tk = q.ticket ~= '' and c.tickets and c.l and M.ticket_of(N, c, q) or nil
   if q.mode == '1' then
-    no = {nil, 'slots'}
-    ends = nil
+    no, ends = {nil, 'slots'}, nil
   elseif reason then
     no = {nil, reason}
   else
     no = M.refuses(N, c, q, tk, t)
-    if not no then return M.grant(N, c, q, tk, t) end
-    if no[7] then detail = c.tells[no[1]] end
+    if not no then
+      if q.mode == '3' then return {1, t, t} end
+      return M.grant(N, c, q, tk, t)
+    end
+    if no[7] then detail = no[10].tells[no[1]] end
   end
   if q.mode == '2' then return M.forced(N, c, q, tk, t, no) end
-  local permit = M.held(q.id)
-  if permit then return {2, permit} end
-  M.refusals()
-  if waits then return M.place(N, c, q, tk, no, t, ends, detail, rev) end
-  if ends then
-    return M.denied(N, no, ends < 0 and t + 30000 or ends, 0, detail)
-  end
-  if not no[1] then return M.denied(N, no, t + 1000) end
-  return M.denied(N, no, M.when(N, c, no, t), 0, detail)
+  return M.turned_away(N, c, q, tk, no, t, ends, detail, rev)
 end
 
 function M.request(i)
-  local o = 3 + (i - 1) * 14
+  local o = 4 + (i - 1) * 15
   local a = {}
-  for u = 1, 8 do a[u] = tonumber(ARGV[o + 6 + u]) end
+  for u = 1, 8 do a[u] = tonumber(ARGV[o + 7 + u]) end
+  local feature, names = string.match(ARGV[o + 7], '^([^\n]*)\n?(.*)$')
   return {id = ARGV[o + 1], class = ARGV[o + 2], lease = tonumber(ARGV[o + 3]),
-    ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = ARGV[o + 6], a = a}
+    ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = ARGV[o + 6], feature = feature, names = names, a = a}
 end
 
-local N, t = M.open(ARGV[5])
+local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes')
+if v[2] and v[2] ~= ARGV[3] then return {-2, M.clock()} end
+local N, t = M.open(ARGV[6])
 if not N then return {-1, t} end
-local v = call('HMGET', KEYS[1], 'held', 'wrev')
 local answer, rev = {N.rebased, t}, tonumber(v[2])
-N.held = v[1] and M.lasts(v[1], t)
-for i = 1, tonumber(ARGV[3]) do answer[2 + i] = M.decide(N, M.request(i), t, rev) end
+N.held, M.noded = v[1] and M.lasts(v[1], t), v[3]
+for i = 1, tonumber(ARGV[4]) do answer[2 + i] = M.decide(N, M.request(i), t, rev) end
 M.save(N)
 return answer

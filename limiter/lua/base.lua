@@ -1,11 +1,15 @@
 -- base.lua: what every lane script begins with. Concatenated, never run alone.
 --
--- KEYS of every lane script: 1 scope, 2 lane, 3 permits, 4 leases, 5 tickets, 6 leaves
+-- KEYS of every lane script: 1 scope, 2 lane, 3 permits, 4 leases, 5 tickets, 6 leaves;
+--   the hashes of nodes (nodes.lua) are found by name under the same hash tag
 -- ARGV[1] now in ms ('' = Redis's TIME)
 -- ARGV[2] starts of days and months around now: "[d0,d1,d2,d3,m0,m1,m2,m3]"
 --
--- The lane hash (all values are arrays of integers, written by pack):
---   cfg      nC, nD, nD x (unit, window, limit, limit less outside, cv in ppm), nC x flags (1 smooth, 2 tickets, 4 cap)
+-- A ledger is what has limits: the lane, and each node of a path (tenant/acme)
+-- that has some. Its hash (all values are arrays of integers, written by pack):
+--   cfg      nC, nD, nD x (unit, window, limit, limit less outside, cv in ppm, 1 = shadow),
+--            nC x flags (1 smooth, 2 tickets, 4 cap,
+--            8 the ledger has limits in shadow)
 --   cfg2     nD x nC x (floor, guarantee, trickle, cap), as amounts
 --   names    class names, highest first
 --   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class)
@@ -16,7 +20,8 @@
 --            microseconds, at which an even use would be where the class is)
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
 --   I.C      slot I (mod 128) of class index C: nD x use; T before it for slots of 5 s
---   cool     reason and detail of the cool-down
+--   cool     reason and detail of the cool-down (lanes only)
+--   x:UNIT.WINDOW  how often this limit, in shadow, would have refused
 --
 -- Every call makes its functions anew, and each costs by the locals that it
 -- captures. So functions hang in one table, what is rarely needed is made when it
@@ -27,6 +32,7 @@ local decode = cjson.decode
 local M = {formats = {}}
 
 local SPAN, RING = 122, 128
+local W = 6 -- numbers of a dim in cfg
 local MINUTE, TEN, DAY, MONTH, HELD = 0, 1, 2, 3, 4
 local TS, CUR, CUR10, DAYS, DAYE, MONS, MONE, COOL, REBASED, PULL, NEXTPULL, H = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11
 local JUMP = 5000
@@ -50,16 +56,17 @@ function M.clock()
   return x[1] * 1000 + floor(x[2] / 1000)
 end
 
--- class gives a class's part of the node, read once per call; nil when unknown.
+-- class gives a class's part of a ledger, read once per call; nil when unknown.
 function M.class(N, name, v)
   local c = N.cls[name]
   if c then return c end
-  v = v or call('HMGET', KEYS[2], 'r:' .. name, 'k:' .. name, 'l:' .. name)
+  v = v or call('HMGET', N.key, 'r:' .. name, 'k:' .. name, 'l:' .. name)
   if not v[1] then return nil end
-  c = {name = name, r = decode(v[1]), k = decode(v[2]), l = v[3] and decode(v[3])}
+  c = {N = N, name = name, r = decode(v[1]), k = decode(v[2]), l = v[3] and decode(v[3])}
   c.i = c.r[1]
-  local flags = N.cfg[2 + N.nD * 5 + c.i]
-  c.smooth, c.tickets, c.capped = flags % 2 == 1, flags % 4 >= 2, flags >= 4
+  local flags = N.cfg[2 + N.nD * W + c.i]
+  c.smooth, c.tickets, c.capped, c.shadow = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags >= 8
+  if N.node then c.tops = false end -- throttles and caps are a lane's
   N.cls[name] = c
   return c
 end
@@ -69,7 +76,7 @@ function M.at(N, d) return H + (d - 1) * (N.nC + 1) + 1 end
 
 -- square is what an open permit's amount adds to dim d's margin.
 function M.square(N, d, amount)
-  local cv = N.cfg[2 + (d - 1) * 5 + 5]
+  local cv = N.cfg[2 + (d - 1) * W + 5]
   if cv == 0 then return 0 end
   local x = floor(amount * cv / 1000000)
   if x > 10000000 then x = 10000000 end
@@ -90,7 +97,7 @@ function M.share(N, c, d)
       others = others + (u > v and u or v)
     end
   end
-  local free = N.cfg[2 + (d - 1) * 5 + 4]
+  local free = N.cfg[2 + (d - 1) * W + 4]
   if s[o] > 0 then free = free - floor(1.5 * sqrt(s[o])) end
   return others, s[o + c.i], all, free
 end
@@ -128,39 +135,59 @@ function M.step(N, c, d, amount)
   return math.min(61000000, floor(amount * 55454545 / M.room(N, c, d)))
 end
 
-function M.save(N)
+-- put writes a ledger.
+function M.put(N)
   local put = {'s', M.pack(N.s)}
   for name, c in pairs(N.cls) do
     if c.dirty then
       put[#put + 1] = 'k:' .. name
       put[#put + 1] = M.pack(c.k)
     end
-    if c.ldirty then
+    if c.ldirty and c.l then
       put[#put + 1] = 'l:' .. name
       put[#put + 1] = M.pack(c.l)
+    elseif c.ldirty then
+      call('HDEL', N.key, 'l:' .. name)
     end
     c.dirty, c.ldirty = false, false
   end
-  call('HSET', KEYS[2], unpack(put))
+  call('HSET', N.key, unpack(put))
+end
+
+-- save writes the lane, and the nodes that were touched.
+function M.save(N)
+  M.put(N)
+  if M.opened then M.put_nodes() end
+end
+
+-- ledger makes one of what was read: cfg, s, and r, k, l of a class.
+function M.ledger(key, node, v, first)
+  local N = {key = key, node = node, cfg = decode(v[1]), s = decode(v[2]), cls = {}, rebased = 0}
+  N.nC, N.nD = N.cfg[1], N.cfg[2]
+  if v[3] then M.class(N, first, {v[3], v[4], v[5]}) end
+  return N
+end
+
+-- move brings a ledger to t, and gives the time that it then has.
+function M.move(N, t)
+  local last = N.s[TS]
+  if t < last - JUMP or floor(t / 500) > N.s[CUR] then M.slots() end
+  if t < last - JUMP then
+    M.rebase(N, t)
+    M.calendar(N, t)
+    M.put(N)
+  elseif t < last then
+    t = last
+  end
+  N.s[TS] = t
+  if floor(t / 500) > N.s[CUR] then M.roll(N, t) end
+  return t
 end
 
 -- open reads the lane, moves it to now, and gives nil when it has no limits.
 function M.open(first)
   local v = call('HMGET', KEYS[2], 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first)
   if not v[1] then return nil, M.clock() end
-  local N = {cfg = decode(v[1]), s = decode(v[2]), cls = {}, rebased = 0}
-  N.nC, N.nD = N.cfg[1], N.cfg[2]
-  if v[3] then M.class(N, first, {v[3], v[4], v[5]}) end
-  local t, last = M.clock(), N.s[TS]
-  if t < last - JUMP or floor(t / 500) > N.s[CUR] then M.slots() end
-  if t < last - JUMP then
-    M.rebase(N, t)
-    M.calendar(N, t)
-    M.save(N)
-  elseif t < last then
-    t = last
-  end
-  N.s[TS] = t
-  if floor(t / 500) > N.s[CUR] then M.roll(N, t) end
-  return N, t
+  local N = M.ledger(KEYS[2], nil, v, first)
+  return N, M.move(N, M.clock())
 end

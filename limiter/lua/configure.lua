@@ -1,128 +1,24 @@
--- configure.lua: sets the limits of one lane and keeps what was used.
+-- configure.lua: sets the limits of one lane or node and keeps what was used.
 --
--- ARGV[3] cfg ('' = the lane goes away), ARGV[4] cfg2, ARGV[5] names (base.lua)
+-- KEYS[2] is the lane's or the node's hash
+-- ARGV[3] cfg ('' = it has no limits any more), ARGV[4] cfg2, ARGV[5] names
+--   (base.lua), ARGV[6] the node ('' = a lane)
 -- Returns {alert, now}.
-
--- mapping tells, for each place of the new list, which old places it takes over;
--- what no new place takes goes to the last one (rest) or is dropped.
-function M.mapping(new, old, same, rest)
-  local m, taken = {}, {}
-  for i = 1, new do
-    m[i] = {}
-    for j = 1, old do
-      if same(i, j) then m[i][#m[i] + 1], taken[j] = j, true end
-    end
-  end
-  for j = 1, old do
-    if rest and not taken[j] then m[new][#m[new] + 1] = j end
-  end
-  return m
+M.shapes()
+local node, t = ARGV[6] ~= '' and ARGV[6] or nil, M.clock()
+local alert = 0
+if ARGV[3] == '' then
+  M.close(KEYS[2], node, t)
+else
+  local N
+  N, t = M.reshape(KEYS[2], node, ARGV[3], ARGV[4], ARGV[5], t)
+  alert = N.rebased
 end
-
-function M.sum(t, places, f)
-  local x = 0
-  for _, j in ipairs(places) do x = x + (t[f(j)] or 0) end
-  return x
+if node then
+  call('HSET', KEYS[1], 'nodes', '1')
+  call('HINCRBY', KEYS[2], 'no', 1)
+  call('HDEL', KEYS[2], 'tpl')
+  call('PERSIST', KEYS[2])
 end
-
--- carry gives the new state from the old one.
-function M.carry(N, old, dims, classes)
-  local s = {}
-  for i = 1, H do s[i] = old.s[i] end
-  for d = 1, N.nD do
-    local from = dims[d][1]
-    s[M.at(N, d)] = from and old.s[M.at(old, from)] or 0
-    for i = 1, N.nC do
-      s[M.at(N, d) + i] = from and M.sum(old.s, classes[i], function(j) return M.at(old, from) + j end) or 0
-    end
-  end
-  return s
-end
-
--- recut rewrites the slots for the new dims and classes.
-function M.recut(N, old, dims, classes)
-  local to, slots, gone = {}, {}, {}
-  for i = 1, N.nC do
-    for _, j in ipairs(classes[i]) do to[j] = i end
-  end
-  local all = call('HGETALL', KEYS[2])
-  for x = 1, #all, 2 do
-    local slot, j = string.match(all[x], '^(T?%d+)%.(%d+)$')
-    if slot then
-      gone[#gone + 1] = all[x]
-      local f, v = slot .. '.' .. format('%d', to[tonumber(j)]), decode(all[x + 1])
-      slots[f] = slots[f] or M.zeros(N.nD)
-      for d = 1, N.nD do
-        if dims[d][1] then slots[f][d] = slots[f][d] + v[dims[d][1]] end
-      end
-    end
-  end
-  for i = 1, #gone, 900 do call('HDEL', KEYS[2], unpack(gone, i, math.min(#gone, i + 899))) end
-  for f, v in pairs(slots) do call('HSET', KEYS[2], f, M.pack(v)) end
-end
-
--- fresh gives the state of a lane that was never used.
-function M.fresh(N, t)
-  N.s = M.zeros(H + N.nD * (N.nC + 1))
-  N.s[TS], N.s[CUR], N.s[CUR10] = t, floor(t / 500), floor(t / 5000)
-  N.pk, N.k = M.zeros(N.nD * N.nC), {}
-  for i = 1, N.nC do N.k[i] = M.zeros(2 * N.nD) end
-end
-
-function M.kept(N, names, old)
-  local before = decode(call('HGET', KEYS[2], 'names'))
-  local dims = M.mapping(N.nD, old.nD, function(i, j)
-    local a, b = 2 + (i - 1) * 5, 2 + (j - 1) * 5
-    return N.cfg[a + 1] == old.cfg[b + 1] and N.cfg[a + 2] == old.cfg[b + 2]
-  end)
-  local classes = M.mapping(N.nC, old.nC, function(i, j) return names[i] == before[j] end, true)
-  local pk, ks = decode(call('HGET', KEYS[2], 'pk')), {}
-  for j, name in ipairs(before) do
-    ks[j] = M.class(old, name).k
-    call('HDEL', KEYS[2], 'r:' .. name, 'k:' .. name)
-  end
-  N.s, N.pk, N.k = M.carry(N, old, dims, classes), {}, {}
-  for i = 1, N.nC do
-    N.k[i] = M.zeros(2 * N.nD)
-    for d = 1, N.nD do
-      local from = dims[d][1]
-      N.pk[(d - 1) * N.nC + i] = from and M.sum(pk, classes[i], function(j) return (from - 1) * old.nC + j end) or 0
-      for _, j in ipairs(classes[i]) do
-        if from then
-          N.k[i][d] = N.k[i][d] + ks[j][from]
-          N.k[i][N.nD + d] = math.max(N.k[i][N.nD + d], ks[j][old.nD + from])
-        end
-      end
-    end
-  end
-  M.recut(N, old, dims, classes)
-end
-
-function M.configure()
-  M.slots()
-  local was = call('HGET', KEYS[2], 'was')
-  if was and call('HEXISTS', KEYS[2], 'cfg') == 0 then call('HSET', KEYS[2], 'cfg', was) end
-  local old, t = M.open('')
-  if ARGV[3] == '' then
-    if old then
-      M.save(old)
-      call('HSET', KEYS[2], 'was', call('HGET', KEYS[2], 'cfg'))
-      call('HDEL', KEYS[2], 'cfg')
-    end
-    return {0, t}
-  end
-  local N = {cfg = decode(ARGV[3]), cls = {}, rebased = old and old.rebased or 0}
-  N.nC, N.nD = N.cfg[1], N.cfg[2]
-  local names, put = decode(ARGV[5]), {}
-  if old then M.kept(N, names, old) else M.fresh(N, t) end
-  M.calendar(N, t)
-  M.reserves(N, names, decode(ARGV[4]), N.pk, put)
-  for i, name in ipairs(names) do
-    put[#put + 1] = 'k:' .. name
-    put[#put + 1] = M.pack(N.k[i])
-  end
-  call('HSET', KEYS[2], 'cfg', ARGV[3], 'cfg2', ARGV[4], 'names', ARGV[5], 's', M.pack(N.s), 'pk', M.pack(N.pk), unpack(put))
-  return {N.rebased, t}
-end
-
-return M.configure()
+if M.opened then M.put_nodes() end
+return {alert, t}

@@ -35,19 +35,19 @@ function M.empty(N, c, name, f, budget)
   return dropped, budget
 end
 
-function M.drop_released(N, ids, t)
+function M.drop_released(N, ids)
   local n = 0
   for _, m in ipairs(call('ZRANGEBYSCORE', KEYS[4], '-inf', '(0')) do
     local tk = M.read_ticket(string.sub(m, 2))
     if tk and tk.released and ids[tk.id] then
-      M.drop(N, string.sub(m, 2), tk, t)
+      M.drop(N, string.sub(m, 2), tk)
       n = n + 1
     end
   end
   return n
 end
 
-function M.drop_leaf(N, prefix, budget, t)
+function M.drop_leaf(N, prefix, budget)
   local n, ids, any = 0, {}, false
   local all = call('HGETALL', KEYS[6])
   for i = 1, #all, 2 do
@@ -61,21 +61,22 @@ function M.drop_leaf(N, prefix, budget, t)
       if budget <= 0 then return n, 1 end
     end
   end
-  if any then n = n + M.drop_released(N, ids, t) end
+  if any then n = n + M.drop_released(N, ids) end
   return n, 0
 end
 
 M.lines()
 local N, t = M.open('')
 if not N then return {-1, t} end
+M.noded = call('HGET', KEYS[1], 'nodes')
 local n, more = 0, 0
 if ARGV[3] == 'leaf' then
-  n, more = M.drop_leaf(N, ARGV[4], tonumber(ARGV[5]), t)
+  n, more = M.drop_leaf(N, ARGV[4], tonumber(ARGV[5]))
 else
   for i = 4, #ARGV do
     local tk = M.read_ticket(ARGV[i])
     if tk then
-      M.drop(N, ARGV[i], tk, t)
+      M.drop(N, ARGV[i], tk)
       n = n + 1
     end
   end

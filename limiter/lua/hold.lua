@@ -82,7 +82,7 @@ function M.holds()
     if not text and not c.capped then return end
     c.tops, c.tells = {}, {}
     for d = 1, N.nD do
-      local o, top, by = 2 + (d - 1) * 5, false, nil
+      local o, top, by = 2 + (d - 1) * W, false, nil
       if N.cfg[o + 2] <= TEN then
         if c.capped then top, by = c.r[1 + N.nD * N.nC + N.nD + d], 'cap of ' .. c.name end
         if text then
@@ -100,7 +100,7 @@ function M.holds()
   function M.eases(N, c, d, need)
     local t, at = N.s[TS], 0
     if c.capped and need > c.r[1 + N.nD * N.nC + N.nD + d] then return nil end
-    local ppm = math.ceil(need * 1000000 / N.cfg[2 + (d - 1) * 5 + 4])
+    local ppm = math.ceil(need * 1000000 / N.cfg[2 + (d - 1) * W + 4])
     for _, x in ipairs(c.slow) do
       if M.ppm(x, t) < ppm then
         local one = math.max(0, x[1])

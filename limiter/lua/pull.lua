@@ -32,6 +32,7 @@ end
 -- entry is a leaf in this pass; advance leaves the head's place behind.
 function M.entry(c, name, v)
   local e = {name = name, f = decode(v)}
+  e.f[SHARE] = e.f[SHARE] or 1000000
   function e.advance()
     local f = e.f
     e.dirty = true
@@ -54,7 +55,7 @@ end
 function M.next_leaf(l, entries)
   local best, least
   for _, e in ipairs(entries) do
-    if e.f[COUNT] > 0 then
+    if e.f[COUNT] > 0 and not e.skipped then
       local start = math.max(e.f[FINISH], l[V])
       if not best or start < least or (start == least and e.f[ID] < best.f[ID]) then best, least = e, start end
     end
@@ -62,41 +63,96 @@ function M.next_leaf(l, entries)
   return best, least
 end
 
--- release lets leaves' heads go until one does not fit: then the whole pass
--- stops, so that room gathers for it and large jobs do not starve.
+-- tree lists, for each leaf that waits, what it weighs among which others: level by
+-- level, with run and priority as one, so that a tenant gets no more for more runs.
+function M.tree(entries)
+  local sums, seen = {}, {}
+  for _, e in ipairs(entries) do
+    if e.f[COUNT] > 0 then
+      local parts, w = M.level(e.name)
+      local up, parent = {}, ''
+      w[5], parts[5] = (w[5] or 1) * (w[6] or 1), (parts[5] or '') .. '/' .. (parts[6] or '')
+      for i = 1, 5 do
+        local child = parent .. (parts[i] or '-') .. '/'
+        if not seen[child] then seen[child], sums[parent] = true, (sums[parent] or 0) + (w[i] or 1) end
+        up[i], parent = {w[i] or 1, parent}, child
+      end
+      e.up = up
+    end
+  end
+  return sums
+end
+
+-- share_out gives each leaf that waits its part of what all of them get.
+function M.share_out(entries)
+  local sums = M.tree(entries)
+  for _, e in ipairs(entries) do
+    if e.up then
+      local share = 1000000
+      for i = 1, 5 do share = share * e.up[i][1] / sums[e.up[i][2]] end
+      share = math.max(1, floor(share))
+      if share ~= e.f[SHARE] then e.f[SHARE], e.dirty = share, true end
+    end
+  end
+end
+
+-- blocked tells whether a node on the leaf's way has no room for its head: then
+-- all that go by that node wait in this pass, so that room gathers there too.
+function M.blocked(c, e, a, full)
+  for _, nc in ipairs(M.along(c, e.f)) do
+    local N = nc.N
+    if full[N.node] or M.fits(N, nc, a, nc.l and M.slice(nc.l, OUT)) or M.smooth(N, nc, a, N.s[TS]) then
+      full[N.node] = true
+      return true
+    end
+  end
+end
+
+-- let_go releases the head of a leaf.
+function M.let_go(N, c, e, name, tk, start, t)
+  local l, f = M.line(c), e.f
+  l[V], f[FINISH] = start, start + M.turn_cost(N, f, tk.a)
+  f[LAST], e.dirty = t, true
+  M.unbook(c, f, tk.a)
+  l[RELEASED] = l[RELEASED] + 1
+  M.add(l, OUT, tk.a, 1)
+  M.stand(c, f, RELEASED, OUT, tk.a, 1, 1)
+  M.advance_all(c, M.along(c, f), tk.a, 1)
+  call('HSET', KEYS[5], name, M.pack_ticket(1, tk.id, tk.seq, tk.a))
+  call('ZADD', KEYS[4], format('%d', -t - RELEASE), 't' .. name)
+  e.advance()
+end
+
+-- release lets leaves' heads go until one does not fit the lane: then the whole
+-- pass stops, so that room gathers for it and large jobs do not starve. A leaf that
+-- a node of its own holds up is passed over: the lane's room is for the others.
 function M.release(N, c, entries, slots, t, out)
-  local l = M.line(c)
+  local l, full = M.line(c), {}
   while slots > 0 do
     local e, start = M.next_leaf(l, entries)
     if not e then return slots end
     local name, tk = M.head(e)
-    if name then
-      local x = M.slice(l, OUT)
-      if M.fits(N, c, tk.a, x) or M.smooth(N, c, tk.a, t) then return slots end
-      local f = e.f
-      l[V], f[FINISH] = start, start + floor(M.cost(N, tk.a) / f[WEIGHT])
-      f[LAST], e.dirty = t, true
-      M.unbook(c, f, tk.a)
-      l[RELEASED] = l[RELEASED] + 1
-      M.add(l, OUT, tk.a, 1)
-      M.advance(N, c, tk.a, 1, t)
-      call('HSET', KEYS[5], name, M.pack_ticket(1, tk.id, tk.seq, tk.a))
-      call('ZADD', KEYS[4], format('%d', -t - RELEASE), 't' .. name)
-      e.advance()
+    if not name then
+      -- nothing is left in the order: what was counted is lost, so it is forgotten
+      if e.f[COUNT] > 0 then M.count(l, e.f, -e.f[COUNT]) end
+      e.dirty = true
+    elseif M.blocked(c, e, tk.a, full) then
+      e.skipped = true
+    elseif M.fits(N, c, tk.a, M.slice(l, OUT)) or M.smooth(N, c, tk.a, t) then
+      return slots
+    else
+      M.let_go(N, c, e, name, tk, start, t)
       slots = slots - 1
       out[#out + 1] = name
       out[#out + 1] = e.name
-    elseif e.f[COUNT] > 0 then
-      -- nothing is left in the order: what was counted is lost, so it is forgotten
-      M.count(l, e.f, -e.f[COUNT])
-      e.dirty = true
     end
   end
   return slots
 end
 
 function M.forget(c, e)
-  local f, gone = e.f, {'#' .. format('%d', e.f[ID]), c.name .. '|' .. e.name}
+  local id = format('%d', e.f[ID])
+  local f, gone = e.f, {'#' .. id, '@' .. id, c.name .. '|' .. e.name}
   call('HDEL', KEYS[6], unpack(gone))
   for i = floor(f[FIRST] / CHUNK), floor(f[NEXT] / CHUNK) do call('HDEL', KEYS[5], M.chunk(f[ID], i * CHUNK)) end
   call('HDEL', KEYS[5], M.front(f[ID]))
@@ -111,7 +167,7 @@ function M.lapsed(N, t)
     if tk then c, name = M.named(N, tk.id) end
     if c and tk.released then
       local f = M.leaf(c, name, 0)
-      M.forward(N, c, f, ticket, tk.a, t)
+      M.forward(N, c, f, ticket, tk.a)
       M.put_leaf(c, name, f)
     else
       call('ZREM', KEYS[4], m)
@@ -119,33 +175,53 @@ function M.lapsed(N, t)
   end
 end
 
--- pass is a class's part of the pull. Leaves that are paused wait for something
--- else: they are passed over.
-function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
-  local entries, open, l = {}, {}, M.line(c)
+-- readdress follows a new configuration: the nodes on a leaf's way that have limits
+-- now, and what it weighs.
+function M.readdress(N, c, e, rev)
+  local f, l, field = e.f, M.line(c), '@' .. format('%d', e.f[ID])
+  if f[COUNT] > 0 then l[WEIGHTS] = l[WEIGHTS] - f[WEIGHT] + M.weigh(e.name) end
+  f[WEIGHT], f[REV], e.dirty = M.weigh(e.name), rev, true
+  if not M.noded then return end
+  local feature = string.match(call('HGET', KEYS[6], field) or '', '^[^\n]*')
+  local parts, names = M.level(e.name), {}
+  M.nodes()
+  for i, kind in ipairs({'organization', 'tenant', 'team', 'key', 'run'}) do
+    if kind == 'run' and feature ~= '' then names[#names + 1] = 'feature/' .. feature end
+    if parts[i] and parts[i] ~= '-' then names[#names + 1] = kind .. '/' .. parts[i] end
+  end
+  local list = {}
+  for _, name in ipairs(names) do
+    if M.node(name, N.s[TS], c.name) then list[#list + 1] = name end
+  end
+  local a = {}
+  for u = 1, 8 do a[u] = f[LBOOKED + u] end
+  M.stand(c, f, WAITING, BOOKED, a, -1, f[COUNT])
+  M.paths[f[ID]] = nil
+  call('HSET', KEYS[6], field, feature .. '\n' .. table.concat(list, '\n'))
+  M.stand(c, f, WAITING, BOOKED, a, 1, f[COUNT])
+end
+
+-- entries gives the leaves of a class, and those of them that are not paused: who
+-- is paused waits for something else and is passed over.
+function M.entries(N, c, leaves, rev, t, leafy)
+  local all, open = {}, {}
   for i = 1, #leaves, 2 do
     local owner, name = string.match(leaves[i], '^([^#|]+)|(.*)$')
     if owner == c.name then
       local e = M.entry(c, name, leaves[i + 1])
-      if e.f[REV] ~= rev then
-        local before, w = e.f[WEIGHT], M.weigh(name)
-        if e.f[COUNT] > 0 then l[WEIGHTS] = l[WEIGHTS] - before + w end
-        e.f[WEIGHT], e.f[REV], e.dirty = w, rev, true
-      end
-      entries[#entries + 1] = e
+      if e.f[REV] ~= rev then M.readdress(N, c, e, rev) end
+      all[#all + 1] = e
       if not (leafy and M.paused(owner, name, t)) then open[#open + 1] = e end
     end
   end
-  if not closed then
-    local n = slots
-    slots = M.release(N, c, open, slots, t, out)
-    if N.since <= AWAY then
-      local rate = (n - slots) * 1000000 / N.since
-      l[RATE] = floor(l[RATE] == 0 and rate or (l[RATE] * 15 + rate) / 16)
-    end
-  end
+  return all, open
+end
+
+-- tidy writes the leaves of a pass, and forgets those that have had their turn.
+function M.tidy(c, all, t)
+  local l = c.l
   local idle = l[WAITING] == 0 and l[RELEASED] == 0
-  for _, e in ipairs(entries) do
+  for _, e in ipairs(all) do
     local f = e.f
     if f[COUNT] == 0 and (idle or (f[FINISH] <= l[V] and t - f[LAST] > RELEASE + 1000)) then
       M.forget(c, e)
@@ -153,10 +229,23 @@ function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
       M.put_leaf(c, e.name, f)
     end
   end
-  if idle then
-    call('HDEL', KEYS[2], 'l:' .. c.name)
-    c.l, c.ldirty = false, false
+  if idle then c.l, c.ldirty = nil, true end
+end
+
+-- pass is a class's part of the pull.
+function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
+  local all, open = M.entries(N, c, leaves, rev, t, leafy)
+  local l = M.line(c)
+  if not closed then
+    M.share_out(open)
+    local n = slots
+    slots = M.release(N, c, open, slots, t, out)
+    if N.since <= AWAY then
+      local rate = (n - slots) * 1000000 / N.since
+      l[RATE] = floor(l[RATE] == 0 and rate or (l[RATE] * 15 + rate) / 16)
+    end
   end
+  M.tidy(c, all, t)
   return slots
 end
 
@@ -171,9 +260,10 @@ if slots <= 0 or t < N.s[NEXTPULL] then
   return out
 end
 out[3], N.since, N.s[PULL] = 1, t - N.s[PULL], t
+local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes')
+M.noded = v[3]
 M.lapsed(N, t)
 local names, leaves, leafy = decode(call('HGET', KEYS[2], 'names')), nil, false
-local v = call('HMGET', KEYS[1], 'held', 'wrev')
 local rev = tonumber(v[2] or '0')
 N.held = v[1] and M.lasts(v[1], t)
 if N.held then

@@ -8,7 +8,7 @@ if not N then return {-1, t} end
 for i = 3, #ARGV, 5 do
   local c = M.class(N, ARGV[i])
   for d = 1, N.nD do
-    local o = 2 + (d - 1) * 5
+    local o = 2 + (d - 1) * W
     local win = N.cfg[o + 2]
     if c and N.cfg[o + 1] == tonumber(ARGV[i + 1]) and win == tonumber(ARGV[i + 2])
       and N.s[win == DAY and DAYS or MONS] == tonumber(ARGV[i + 3]) then

@@ -23,9 +23,10 @@ end
 function M.fits(N, c, a, x, y)
   local worst, most = nil, -1
   for d = 1, N.nD do
-    local unit = N.cfg[2 + (d - 1) * 5 + 1] + 1
+    local o = 2 + (d - 1) * W
+    local unit = N.cfg[o + 1] + 1
     local amount = a[unit]
-    if amount > 0 then
+    if amount > 0 and N.cfg[o + 6] == 0 then
       local need = amount
       if x then need = need + x[unit] end
       if y then need = need + y[unit] end
@@ -34,7 +35,7 @@ function M.fits(N, c, a, x, y)
         M.waits()
         local w = M.weight(N, d, short)
         if w > most then
-          worst, most = {d, over > 0 and 'quota' or 'share', used, short, need, 0, top, need == amount}, w
+          worst, most = {d, over > 0 and 'quota' or 'share', used, short, need, 0, top, need == amount, N, c, w}, w
         end
       end
     end
@@ -47,12 +48,12 @@ end
 function M.smooth(N, c, a, t)
   if not c.smooth then return nil end
   for d = 1, N.nD do
-    local o = 2 + (d - 1) * 5
+    local o = 2 + (d - 1) * W
     local need = a[N.cfg[o + 1] + 1]
-    if N.cfg[o + 2] == MINUTE and need > 0 then
+    if N.cfg[o + 2] == MINUTE and need > 0 and N.cfg[o + 6] == 0 then
       local pace = c.k[N.nD + d]
       if pace >= (t + SLACK) * 1000 then
-        return {d, 'smoothing', N.s[M.at(N, d) + c.i], 0, need, floor(pace / 1000) + 1 - SLACK}
+        return {d, 'smoothing', N.s[M.at(N, d) + c.i], 0, need, floor(pace / 1000) + 1 - SLACK, false, false, N, c, 0}
       end
     end
   end
@@ -62,14 +63,20 @@ end
 function M.advance(N, c, a, sign, t)
   if not c.smooth then return end
   for d = 1, N.nD do
-    local o = 2 + (d - 1) * 5
+    local o = 2 + (d - 1) * W
     local need = a[N.cfg[o + 1] + 1]
     if N.cfg[o + 2] == MINUTE and need > 0 then
       local j = N.nD + d
       c.k[j] = math.max(c.k[j], (t - SLACK) * 1000) + sign * M.step(N, c, d, need)
     end
   end
-  c.dirty = true
+  c.dirty, N.dirty = true, true
+end
+
+-- advance_all is advance of a class at the lane and at the nodes of a path.
+function M.advance_all(c, path, a, sign)
+  M.advance(c.N, c, a, sign, c.N.s[TS])
+  for _, nc in ipairs(path) do M.advance(nc.N, nc, a, sign, nc.N.s[TS]) end
 end
 
 -- waits makes what only refusals need.
@@ -79,7 +86,7 @@ function M.waits()
 
   -- weight orders refusals: the rule that will hold longest is the answer.
   function M.weight(N, d, short)
-    local o = 2 + (d - 1) * 5
+    local o = 2 + (d - 1) * W
     local win = N.cfg[o + 2]
     if win == MONTH or win == DAY then return 1000000000000 * win end
     return floor(short * 1000000 / N.cfg[o + 4])
@@ -87,7 +94,7 @@ function M.waits()
 
   -- frees gives the moment at which enough slots have left dim d for need to fit.
   function M.frees(N, c, d, need, alone)
-    local win, s, nC = N.cfg[2 + (d - 1) * 5 + 2], N.s, N.nC
+    local win, s, nC = N.cfg[2 + (d - 1) * W + 2], N.s, N.nC
     local now, width, o = s[CUR], M.width(win), M.at(N, d)
     if win == TEN then now = s[CUR10] end
     local kept, slots = {}, {}
@@ -97,7 +104,7 @@ function M.waits()
       if kept[j] > 0 then
         local f = {}
         for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m, j) end
-        slots[j] = call('HMGET', KEYS[2], unpack(f))
+        slots[j] = call('HMGET', N.key, unpack(f))
       end
     end
     local found = (now + SPAN) * width
@@ -119,10 +126,10 @@ function M.waits()
   end
 
   -- when gives the moment at which a refusal by room or smoothing ends.
-  function M.when(N, c, no, t)
-    local d, reason = no[1], no[2]
+  function M.when(no, t)
+    local d, reason, N, c = no[1], no[2], no[9], no[10]
     if reason == 'smoothing' then return no[6] end
-    local win = N.cfg[2 + (d - 1) * 5 + 2]
+    local win = N.cfg[2 + (d - 1) * W + 2]
     if win == DAY then return N.s[DAYE] end
     if win == MONTH then return N.s[MONE] end
     if win == HELD then return t + 1000 end

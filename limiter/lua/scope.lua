@@ -3,14 +3,14 @@
 -- KEYS 1 scope
 -- ARGV 1 schema version, 2 generation for a scope that has none, 3 configuration
 --   as JSON, 4 overrides as JSON ('' = none were ever set), 5 configuration and
---   6 overrides that must be there now ('*' = any), 7.. name and weight by turns
+--   6 overrides that must be there now ('*' = any), 7 weights by name as a JSON object
 -- Returns {1, configuration that was there before ('' = none), revision}, or when
 -- nothing is written {-1, stored schema version} for a newer one and {0, revision}
 -- when something else is there.
 --
 -- The scope hash: schema, gen, config (as configured), over (overrides, over it),
--- wrev (the revision: grows with each change of either), w:NAME weights, pauses
--- and throttles (pause.lua).
+-- wrev (the revision: grows with each change of either), weights, nodes (there once
+-- a node had limits), pauses and throttles (pause.lua).
 local schema = tonumber(redis.call('HGET', KEYS[1], 'schema') or '0')
 if schema > tonumber(ARGV[1]) then return {-1, schema} end
 local was = redis.call('HMGET', KEYS[1], 'config', 'over', 'wrev')
@@ -18,11 +18,7 @@ local config, over = was[1] or '', was[2] or ''
 if (ARGV[5] ~= '*' and ARGV[5] ~= config) or (ARGV[6] ~= '*' and ARGV[6] ~= over) then
   return {0, tonumber(was[3] or '0')}
 end
-for _, f in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if string.sub(f, 1, 2) == 'w:' then redis.call('HDEL', KEYS[1], f) end
-end
-redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'config', ARGV[3])
+redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'config', ARGV[3], 'weights', ARGV[7])
 if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'over', ARGV[4]) end
 redis.call('HSETNX', KEYS[1], 'gen', ARGV[2])
-for i = 7, #ARGV, 2 do redis.call('HSET', KEYS[1], 'w:' .. ARGV[i], ARGV[i + 1]) end
 return {1, config, redis.call('HINCRBY', KEYS[1], 'wrev', 1)}

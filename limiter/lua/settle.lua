@@ -5,66 +5,77 @@
 -- Returns {alert, now, then 1 for each that was found, 2 where its lease had
 -- lapsed, 0 where there was nothing to settle}. {-1, now} when the lane has no limits.
 
--- correct adds deltas (by unit) where the permit was charged. A window that has
--- turned since is left alone, and no slot gives back more than it holds.
-function M.correct(N, c, p, used, t)
-  local s, k, nD, cfg = N.s, c.k, N.nD, N.cfg
-  local ring = {}
-  for d = 1, nD do
-    local o = 2 + (d - 1) * 5
-    local unit, win = cfg[o + 1], cfg[o + 2]
-    local delta = used[unit + 1] - p[5 + unit]
-    if delta ~= 0 and win ~= HELD then
-      local j = M.at(N, d) + c.i
-      if win == DAY or win == MONTH then
-        if p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
-      else
-        local from = p[3] == s[REBASED] and p[1] or s[REBASED]
-        if c.smooth and win == MINUTE and k[nD + d] > 0 and from > t - 61000 then
-          k[nD + d] = k[nD + d] + (delta < 0 and -1 or 1) * M.step(N, c, d, math.abs(delta))
-        end
-        local now, slot = s[win == TEN and CUR10 or CUR], floor(from / M.width(win))
-        if slot >= now then
-          if k[d] + delta < 0 then delta = -k[d] end
-          k[d], s[j] = k[d] + delta, math.max(0, s[j] + delta)
-        elseif slot > now - SPAN then
-          local f = M.slot(win, slot, c.i)
-          if ring[f] == nil then
-            local v = call('HGET', KEYS[2], f)
-            ring[f] = v and decode(v) or M.zeros(nD)
-          end
-          local v = ring[f]
-          if v[d] + delta < 0 then delta = -v[d] end
-          v[d], s[j] = v[d] + delta, math.max(0, s[j] + delta)
-        end
-      end
+-- correct_slot adds a delta to the slot of a sliding window in which it was
+-- admitted; no slot gives back more than it holds.
+function M.correct_slot(N, c, d, win, from, delta, ring)
+  local s, k = N.s, c.k
+  local now, slot, j = s[win == TEN and CUR10 or CUR], floor(from / M.width(win)), M.at(N, d) + c.i
+  if slot >= now then
+    if k[d] + delta < 0 then delta = -k[d] end
+    k[d], s[j] = k[d] + delta, math.max(0, s[j] + delta)
+  elseif slot > now - SPAN then
+    local f = M.slot(win, slot, c.i)
+    if ring[f] == nil then
+      local v = call('HGET', N.key, f)
+      ring[f] = v and decode(v) or M.zeros(N.nD)
     end
+    local v = ring[f]
+    if v[d] + delta < 0 then delta = -v[d] end
+    v[d], s[j] = v[d] + delta, math.max(0, s[j] + delta)
   end
-  for f, v in pairs(ring) do call('HSET', KEYS[2], f, M.pack(v)) end
-  c.dirty = true
 end
 
--- amend corrects a permit that stays open; usage so far only ever raises a charge.
-function M.amend(N, c, id, name, p, used, t)
-  for u = 1, 8 do
-    if u > 6 or used[u] < p[4 + u] then used[u] = p[4 + u] end
+-- correct adds deltas (by unit) where the permit was charged. A window that has
+-- turned since is left alone.
+function M.correct(N, c, p, epoch, used)
+  local s, k, nD, t, ring = N.s, c.k, N.nD, N.s[TS], {}
+  for d = 1, nD do
+    local o = 2 + (d - 1) * W
+    local unit, win = N.cfg[o + 1], N.cfg[o + 2]
+    local delta = used[unit + 1] - p[5 + unit]
+    if delta ~= 0 and (win == DAY or win == MONTH) then
+      local j = M.at(N, d) + c.i
+      if p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
+    elseif delta ~= 0 and win ~= HELD then
+      local from = epoch == s[REBASED] and p[1] or s[REBASED]
+      if c.smooth and win == MINUTE and k[nD + d] > 0 and from > t - 61000 then
+        k[nD + d] = k[nD + d] + (delta < 0 and -1 or 1) * M.step(N, c, d, math.abs(delta))
+      end
+      M.correct_slot(N, c, d, win, from, delta, ring)
+    end
   end
-  M.correct(N, c, p, used, t)
+  for f, v in pairs(ring) do call('HSET', N.key, f, M.pack(v)) end
+  c.dirty, N.dirty = true, true
+end
+
+-- rescale changes what an open permit adds to the margin.
+function M.rescale(N, p, used)
   for d = 1, N.nD do
-    local o = 2 + (d - 1) * 5
+    local o = 2 + (d - 1) * W
     local unit = N.cfg[o + 1]
-    if p[4] == 0 and N.cfg[o + 2] ~= HELD then
+    if N.cfg[o + 2] ~= HELD then
       M.subtract(N, d, 0, M.square(N, d, p[5 + unit]) - M.square(N, d, used[unit + 1]))
     end
   end
-  for u = 1, 8 do p[4 + u] = used[u] end
-  call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
 end
 
-function M.extend(id, name, p, ends)
+-- amend corrects a permit that stays open; usage so far only ever raises a charge.
+function M.amend(N, id, name, p, nodes, used)
+  for u = 1, 8 do
+    if u > 6 or used[u] < p[4 + u] then used[u] = p[4 + u] end
+  end
+  M.charged(N, name, p, nodes, function(L, c, epoch)
+    M.correct(L, c, p, epoch, used)
+    if p[4] == 0 then M.rescale(L, p, used) end
+  end)
+  for u = 1, 8 do p[4 + u] = used[u] end
+  call('HSET', KEYS[3], id, M.unparse(name, p, nodes))
+end
+
+function M.extend(id, name, p, nodes, ends)
   if p[4] == 1 then return 2 end
   p[2] = ends
-  call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
+  call('HSET', KEYS[3], id, M.unparse(name, p, nodes))
   call('ZADD', KEYS[4], format('%d', ends), 'p' .. id)
   return 1
 end
@@ -72,15 +83,17 @@ end
 function M.settle(N, t, id, what, lease, used)
   local v = call('HGET', KEYS[3], id)
   if not v then return 0 end
-  local name, p = M.parse(v)
-  local c, lapsed = M.owner(N, name), p[4] == 1
-  if what == 'extend' then return M.extend(id, name, p, t + lease) end
+  local name, p, nodes = M.parse(v)
+  local lapsed = p[4] == 1
+  if what == 'extend' then return M.extend(id, name, p, nodes, t + lease) end
   if what == 'partial' then
-    M.amend(N, c, id, name, p, used, t)
+    M.amend(N, id, name, p, nodes, used)
     return lapsed and 2 or 1
   end
-  M.correct(N, c, p, used, t)
-  if not lapsed then M.give(N, c, p) end
+  M.charged(N, name, p, nodes, function(L, c, epoch)
+    M.correct(L, c, p, epoch, used)
+    if not lapsed then M.give(L, c, p) end
+  end)
   call('HDEL', KEYS[3], id)
   call('ZREM', KEYS[4], 'p' .. id)
   return lapsed and 2 or 1

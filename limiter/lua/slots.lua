@@ -1,5 +1,5 @@
--- slots.lua: slots, peaks, days and leases: what a lane script needs when a slot
--- or a lease ends. Needs base.lua, which calls it.
+-- slots.lua: slots, peaks, days and leases: what a script needs when a slot or a
+-- lease ends. Needs base.lua, which calls it.
 
 -- ends makes what settling, lapsing and moving slots need.
 function M.ends()
@@ -13,7 +13,7 @@ function M.ends()
 
   function M.subtract(N, d, i, amount)
     local j = M.at(N, d) + i
-    N.s[j] = math.max(0, N.s[j] - amount)
+    N.s[j], N.dirty = math.max(0, N.s[j] - amount), true
   end
 
   -- slot names the field of a slot of class index i.
@@ -22,23 +22,41 @@ function M.ends()
   -- width is a slot of a sliding window in ms; nil for other windows.
   function M.width(win) return win == MINUTE and 500 or win == TEN and 5000 or nil end
 
+  -- parse reads a permit, "CLASS|[granted, ends, epoch, lapsed, 8 x amount]|NODES":
+  -- its class, the numbers, and the nodes that it was charged to, each line "epoch NODE".
   function M.parse(v)
-    local name, rest = string.match(v, '^(.-)|(.*)$')
-    return name, decode(rest)
+    local name, numbers, nodes = string.match(v, '^(.-)|(%[[^%]]*%])|?(.*)$')
+    return name, decode(numbers), nodes
+  end
+
+  -- unparse is what parse reads.
+  function M.unparse(name, p, nodes)
+    return name .. '|' .. M.pack(p) .. (nodes ~= '' and '|' .. nodes or '')
+  end
+
+  -- charged calls each with the ledgers and classes that a permit was charged to.
+  function M.charged(N, name, p, nodes, each)
+    each(N, M.owner(N, name), p[3])
+    if nodes == '' then return end
+    M.nodes()
+    for epoch, node in string.gmatch(nodes, '(%d+) ([^\n]+)') do
+      local L = M.node(node, N.s[TS], name)
+      if L then each(L, M.owner(L, name), tonumber(epoch)) end
+    end
   end
 
   -- owner gives the class that a permit is charged to: the lowest, if its own was removed.
   function M.owner(N, name)
     local c = M.class(N, name)
     if c then return c end
-    local names = decode(call('HGET', KEYS[2], 'names'))
+    local names = decode(call('HGET', N.key, 'names'))
     return M.class(N, names[N.nC])
   end
 
   -- give takes an ended permit out of what is held and out of the margin.
   function M.give(N, c, p)
     for d = 1, N.nD do
-      local o = 2 + (d - 1) * 5
+      local o = 2 + (d - 1) * W
       local amount = p[5 + N.cfg[o + 1]]
       if N.cfg[o + 2] == HELD then
         M.subtract(N, d, c.i, amount)
@@ -55,11 +73,11 @@ function M.slots()
   M.ends()
 
   -- leave takes slots from..to of class index i out of the sums that take names.
-  function M.leave(win, from, to, i, take)
+  function M.leave(N, win, from, to, i, take)
     if from > to then return end
     local f = {}
     for m = from, to do f[#f + 1] = M.slot(win, m, i) end
-    for _, v in ipairs(call('HMGET', KEYS[2], unpack(f))) do
+    for _, v in ipairs(call('HMGET', N.key, unpack(f))) do
       if v then take(decode(v)) end
     end
     return f
@@ -70,7 +88,7 @@ function M.slots()
     local s, nD, cfg = N.s, N.nD, N.cfg
     local open, any, used, mine = {}, false, false, {}
     for d = 1, nD do
-      mine[d] = cfg[2 + (d - 1) * 5 + 2] == win
+      mine[d] = cfg[2 + (d - 1) * W + 2] == win
       open[d] = 0
       if mine[d] then
         open[d] = k[d]
@@ -78,14 +96,14 @@ function M.slots()
         used = used or s[M.at(N, d) + i] > 0
       end
     end
-    if any then call('HSET', KEYS[2], M.slot(win, prev, i), M.pack(open)) end
+    if any then call('HSET', N.key, M.slot(win, prev, i), M.pack(open)) end
     if used then
-      local gone = M.leave(win, prev - SPAN + 1, math.min(prev, n - SPAN), i, function(v)
+      local gone = M.leave(N, win, prev - SPAN + 1, math.min(prev, n - SPAN), i, function(v)
         for d = 1, nD do
           if mine[d] then M.subtract(N, d, i, v[d]) end
         end
       end)
-      if gone then call('HDEL', KEYS[2], unpack(gone)) end
+      if gone then call('HDEL', N.key, unpack(gone)) end
     end
     for d = 1, nD do
       if mine[d] then k[d] = 0 end
@@ -115,7 +133,7 @@ function M.slots()
     local r, prot = {}, {}
     for i = 1, nC do r[i] = {i} end
     for d = 1, nD do
-      local o = 2 + (d - 1) * 5
+      local o = 2 + (d - 1) * W
       for j = 1, nC do
         local x = (d - 1) * nC + j
         prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], lim[4 * x - 3], lim[4 * x - 2])
@@ -123,7 +141,7 @@ function M.slots()
     end
     for i = 1, nC do
       for d = 1, nD do
-        local largest = cfg[2 + (d - 1) * 5 + 4]
+        local largest = cfg[2 + (d - 1) * W + 4]
         for j = 1, nC do
           local x = (d - 1) * nC + j
           local v = lim[4 * x - 1]
@@ -138,7 +156,7 @@ function M.slots()
         local cap = lim[4 * ((d - 1) * nC + i)]
         if cap > 0 and cap < largest then largest = cap end
         r[i][1 + nD * nC + d] = largest
-        if cfg[2 + nD * 5 + i] >= 4 then r[i][1 + nD * nC + nD + d] = cap end
+        if cfg[2 + nD * W + i] % 8 >= 4 then r[i][1 + nD * nC + nD + d] = cap end
       end
       put[#put + 1] = 'r:' .. names[i]
       put[#put + 1] = M.pack(r[i])
@@ -160,7 +178,7 @@ function M.slots()
     s[DAYS], s[DAYE] = M.period(b, 1, t)
     s[MONS], s[MONE] = M.period(b, 5, t)
     for d = 1, N.nD do
-      local win = N.cfg[2 + (d - 1) * 5 + 2]
+      local win = N.cfg[2 + (d - 1) * W + 2]
       if (win == DAY and s[DAYS] > day) or (win == MONTH and s[MONS] > month) then
         for i = 1, N.nC do s[M.at(N, d) + i] = 0 end
       end
@@ -175,45 +193,49 @@ function M.slots()
       local id = string.sub(m, 2)
       local v = call('HGET', KEYS[3], id)
       if v then
-        local name, p = M.parse(v)
+        local name, p, nodes = M.parse(v)
         if p[4] == 1 then
           call('HDEL', KEYS[3], id)
           call('ZREM', KEYS[4], m)
         else
-          M.give(N, M.owner(N, name), p)
+          M.charged(N, name, p, nodes, function(L, c) M.give(L, c, p) end)
           p[4] = 1
-          call('HSET', KEYS[3], id, name .. '|' .. M.pack(p))
+          call('HSET', KEYS[3], id, M.unparse(name, p, nodes))
           call('ZADD', KEYS[4], format('%d', t + KEPT), m)
         end
       end
     end
   end
 
+  function M.rebase_leases(back)
+    local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
+    for i = 1, #held, 2 do
+      local at = tonumber(held[i + 1])
+      call('ZADD', KEYS[4], format('%d', at < 0 and at - back or at + back), held[i])
+    end
+  end
+
   -- rebase follows a clock that was set back: everything in the sliding windows
   -- counts as used now, and leases keep the time they had left.
   function M.rebase(N, t)
-    local s, names = N.s, decode(call('HGET', KEYS[2], 'names'))
+    local s, names = N.s, decode(call('HGET', N.key, 'names'))
     local back, gone = t - s[TS], {}
     for win = MINUTE, TEN do
       for m = 0, RING - 1 do
         for i = 1, N.nC do gone[#gone + 1] = M.slot(win, m, i) end
       end
     end
-    for i = 1, #gone, 900 do call('HDEL', KEYS[2], unpack(gone, i, math.min(#gone, i + 899))) end
+    for i = 1, #gone, 900 do call('HDEL', N.key, unpack(gone, i, math.min(#gone, i + 899))) end
     for i, name in ipairs(names) do
       local c = M.class(N, name)
       for d = 1, N.nD do
-        local win = N.cfg[2 + (d - 1) * 5 + 2]
+        local win = N.cfg[2 + (d - 1) * W + 2]
         if win == MINUTE or win == TEN then c.k[d] = s[M.at(N, d) + i] end
         c.k[N.nD + d] = 0
       end
       c.dirty = true
     end
-    local held = call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')
-    for i = 1, #held, 2 do
-      local at = tonumber(held[i + 1])
-      call('ZADD', KEYS[4], format('%d', at < 0 and at - back or at + back), held[i])
-    end
+    if not N.node then M.rebase_leases(back) end
     s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
     s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
     s[REBASED] = t
@@ -224,7 +246,7 @@ function M.slots()
   function M.roll(N, t)
     local s, nC, nD = N.s, N.nC, N.nD
     local n, prev, n10, prev10 = floor(t / 500), s[CUR], floor(t / 5000), s[CUR10]
-    local v = call('HMGET', KEYS[2], 'names', 'cfg2', 'pk')
+    local v = call('HMGET', N.key, 'names', 'cfg2', 'pk')
     local names, lim, pk = decode(v[1]), decode(v[2]), decode(v[3])
     for d = 1, nD do
       for i = 1, nC do
@@ -246,13 +268,13 @@ function M.slots()
     M.reserves(N, names, lim, pk, put)
     put[#put + 1] = 'pk'
     put[#put + 1] = M.pack(pk)
-    call('HSET', KEYS[2], unpack(put))
+    call('HSET', N.key, unpack(put))
     local kept = N.cls
     N.cls = {}
     for name, c in pairs(kept) do
       local x = M.class(N, name, {put[2 * nC + 2 * c.i], M.pack(c.k), false})
       x.l = c.l
     end
-    M.lapse(N, t)
+    if N.node then N.dirty, N.rolled = true, true else M.lapse(N, t) end
   end
 end

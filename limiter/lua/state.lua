@@ -1,13 +1,15 @@
--- state.lua: what a lane looks like now.
+-- state.lua: what a lane or a node looks like now.
 --
+-- ARGV[3] the node ('' = the lane of KEYS[2])
 -- Returns {alert, now, cfg, cfg2, names, s, pk, cool, permits (lapsed ones
 --   included), next free moments of the dims (0 = nothing leaves), then for each
---   class r, k and l ('' = no line), then the leaves hash as names and values}.
+--   class r, k and l ('' = no line), then how often each limit would have refused
+--   in shadow, one after the other, then the leaves hash as names and values}.
 --   {-1, now} when the lane has no limits.
 
 -- oldest gives the moment at which the oldest slot of dim d leaves.
 function M.oldest(N, d)
-  local win = N.cfg[2 + (d - 1) * 5 + 2]
+  local win = N.cfg[2 + (d - 1) * W + 2]
   if win == DAY then return N.s[DAYE] end
   if win == MONTH then return N.s[MONE] end
   if win == HELD then return 0 end
@@ -18,7 +20,7 @@ function M.oldest(N, d)
   for i = 1, N.nC do
     local f = {}
     for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m, i) end
-    for x, v in ipairs(call('HMGET', KEYS[2], unpack(f))) do
+    for x, v in ipairs(call('HMGET', N.key, unpack(f))) do
       if v and decode(v)[d] > 0 then
         first = math.min(first, now - SPAN + x)
         break
@@ -29,18 +31,31 @@ function M.oldest(N, d)
 end
 
 M.ends()
-local N, t = M.open('')
+local N, t
+if ARGV[3] == '' then
+  N, t = M.open('')
+else
+  t = M.clock()
+  M.nodes()
+  N = M.node(ARGV[3], t, '')
+  t = N and N.s[TS] or t
+end
 if not N then return {-1, t} end
 M.save(N)
 local free = {}
 for d = 1, N.nD do free[d] = M.oldest(N, d) end
-local v = call('HMGET', KEYS[2], 'cfg', 'cfg2', 'names', 's', 'pk', 'cool')
+local v = call('HMGET', N.key, 'cfg', 'cfg2', 'names', 's', 'pk', 'cool')
 local out = {N.rebased, t, v[1], v[2], v[3], v[4], v[5], v[6] or '', call('HLEN', KEYS[3]), M.pack(free)}
 for _, name in ipairs(decode(v[3])) do
-  local x = call('HMGET', KEYS[2], 'r:' .. name, 'k:' .. name, 'l:' .. name)
+  local x = call('HMGET', N.key, 'r:' .. name, 'k:' .. name, 'l:' .. name)
   out[#out + 1] = x[1]
   out[#out + 1] = x[2]
   out[#out + 1] = x[3] or ''
 end
+for d = 1, N.nD do
+  local o = 2 + (d - 1) * W
+  out[#out + 1] = tonumber(call('HGET', N.key, format('x:%d.%d', N.cfg[o + 1], N.cfg[o + 2])) or '0')
+end
+if N.node then return out end
 for _, x in ipairs(call('HGETALL', KEYS[6])) do out[#out + 1] = x end
 return out

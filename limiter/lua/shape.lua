@@ -1,0 +1,154 @@
+-- shape.lua: gives a ledger limits and classes, and keeps what was used. Needs
+-- base.lua and slots.lua.
+
+-- shapes makes what only a new shape needs.
+function M.shapes()
+  if M.reshape then return end
+  M.slots()
+
+  -- mapping tells, for each place of the new list, which old places it takes over;
+  -- what no new place takes goes to the last one (rest) or is dropped.
+  function M.mapping(new, old, same, rest)
+    local m, taken = {}, {}
+    for i = 1, new do
+      m[i] = {}
+      for j = 1, old do
+        if same(i, j) then m[i][#m[i] + 1], taken[j] = j, true end
+      end
+    end
+    for j = 1, old do
+      if rest and not taken[j] then m[new][#m[new] + 1] = j end
+    end
+    return m
+  end
+
+  function M.sum(t, places, f)
+    local x = 0
+    for _, j in ipairs(places) do x = x + (t[f(j)] or 0) end
+    return x
+  end
+
+  -- carry gives the new state from the old one.
+  function M.carry(N, old, dims, classes)
+    local s = {}
+    for i = 1, H do s[i] = old.s[i] end
+    for d = 1, N.nD do
+      local from = dims[d][1]
+      s[M.at(N, d)] = from and old.s[M.at(old, from)] or 0
+      for i = 1, N.nC do
+        s[M.at(N, d) + i] = from and M.sum(old.s, classes[i], function(j) return M.at(old, from) + j end) or 0
+      end
+    end
+    return s
+  end
+
+  -- recut rewrites the slots for the new dims and classes.
+  function M.recut(key, N, old, dims, classes)
+    local to, slots, gone = {}, {}, {}
+    for i = 1, N.nC do
+      for _, j in ipairs(classes[i]) do to[j] = i end
+    end
+    local all = call('HGETALL', key)
+    for x = 1, #all, 2 do
+      local slot, j = string.match(all[x], '^(T?%d+)%.(%d+)$')
+      if slot then
+        gone[#gone + 1] = all[x]
+        local f, v = slot .. '.' .. format('%d', to[tonumber(j)]), decode(all[x + 1])
+        slots[f] = slots[f] or M.zeros(N.nD)
+        for d = 1, N.nD do
+          if dims[d][1] then slots[f][d] = slots[f][d] + v[dims[d][1]] end
+        end
+      end
+    end
+    for i = 1, #gone, 900 do call('HDEL', key, unpack(gone, i, math.min(#gone, i + 899))) end
+    for f, v in pairs(slots) do call('HSET', key, f, M.pack(v)) end
+  end
+
+  -- fresh gives the state of a lane that was never used.
+  function M.fresh(N, t)
+    N.s = M.zeros(H + N.nD * (N.nC + 1))
+    N.s[TS], N.s[CUR], N.s[CUR10] = t, floor(t / 500), floor(t / 5000)
+    N.pk, N.k = M.zeros(N.nD * N.nC), {}
+    for i = 1, N.nC do N.k[i] = M.zeros(2 * N.nD) end
+  end
+
+  function M.kept(key, N, names, old)
+    local before = decode(call('HGET', key, 'names'))
+    local dims = M.mapping(N.nD, old.nD, function(i, j)
+      local a, b = 2 + (i - 1) * W, 2 + (j - 1) * W
+      return N.cfg[a + 1] == old.cfg[b + 1] and N.cfg[a + 2] == old.cfg[b + 2]
+    end)
+    local classes = M.mapping(N.nC, old.nC, function(i, j) return names[i] == before[j] end, true)
+    local pk, ks = decode(call('HGET', key, 'pk')), {}
+    for j, name in ipairs(before) do
+      ks[j] = M.class(old, name).k
+      call('HDEL', key, 'r:' .. name, 'k:' .. name)
+    end
+    N.s, N.pk, N.k = M.carry(N, old, dims, classes), {}, {}
+    for i = 1, N.nC do
+      N.k[i] = M.zeros(2 * N.nD)
+      for d = 1, N.nD do
+        local from = dims[d][1]
+        N.pk[(d - 1) * N.nC + i] = from and M.sum(pk, classes[i], function(j) return (from - 1) * old.nC + j end) or 0
+        for _, j in ipairs(classes[i]) do
+          if from then
+            N.k[i][d] = N.k[i][d] + ks[j][from]
+            N.k[i][N.nD + d] = math.max(N.k[i][N.nD + d], ks[j][old.nD + from])
+          end
+        end
+      end
+    end
+    M.recut(key, N, old, dims, classes)
+  end
+
+  -- five reads a cfg of five numbers a limit, as schema 1 wrote it.
+  function M.five(text)
+    local old = decode(text)
+    local nC, nD = old[1], old[2]
+    if #old == 2 + nD * W + nC then return text end
+    local new = {nC, nD}
+    for i = 3, #old do
+      new[#new + 1] = old[i]
+      if i <= 2 + nD * 5 and (i - 2) % 5 == 0 then new[#new + 1] = 0 end
+    end
+    return M.pack(new)
+  end
+
+  -- former gives a ledger as it was, moved to t; nil when it never had limits.
+  function M.former(key, node, t)
+    local v = call('HMGET', key, 'cfg', 's', 'was')
+    v[1] = v[1] or v[3]
+    if not v[1] then return nil end
+    v[1] = M.five(v[1])
+    call('HSET', key, 'cfg', v[1])
+    local old = M.ledger(key, node, {v[1], v[2]})
+    return old, M.move(old, t)
+  end
+
+  -- reshape writes cfg, cfg2 and names (base.lua) and what follows from them.
+  function M.reshape(key, node, cfg, cfg2, list, t)
+    local old, moved = M.former(key, node, t)
+    t = moved or t
+    local N = {key = key, node = node, cfg = decode(cfg), cls = {}, rebased = old and old.rebased or 0}
+    N.nC, N.nD = N.cfg[1], N.cfg[2]
+    local names, put = decode(list), {}
+    if old then M.kept(key, N, names, old) else M.fresh(N, t) end
+    M.calendar(N, t)
+    M.reserves(N, names, decode(cfg2), N.pk, put)
+    for i, name in ipairs(names) do
+      put[#put + 1] = 'k:' .. name
+      put[#put + 1] = M.pack(N.k[i])
+    end
+    call('HSET', key, 'cfg', cfg, 'cfg2', cfg2, 'names', list, 's', M.pack(N.s), 'pk', M.pack(N.pk), unpack(put))
+    return N, t
+  end
+
+  -- close takes a ledger's limits away; what it used is kept for when it has some again.
+  function M.close(key, node, t)
+    local old = M.former(key, node, t)
+    if not old then return end
+    M.put(old)
+    call('HSET', key, 'was', call('HGET', key, 'cfg'))
+    call('HDEL', key, 'cfg')
+  end
+end

@@ -1,0 +1,76 @@
+package limiter
+
+// lua/nodes.lua.
+
+// node gives a node's ledger, moved to t; nil when it has no limits.
+func (m *Model) node(name string, t int64) *modelLane {
+	n := m.nodes[name]
+	if n == nil || n.closed || n.from > 0 {
+		from := m.nodes[pattern(name)]
+		if from == nil || from.closed {
+			return nil
+		}
+		n = m.byPattern(name, n, from, t)
+	}
+	n.days = m.cal.at(m.now).at
+	n.moveTo(t)
+	return n
+}
+
+// byPattern gives a node the limits of its kind's pattern, as they are now.
+func (m *Model) byPattern(name string, n, from *modelLane, t int64) *modelLane {
+	if n != nil && !n.closed && n.from == from.times {
+		return n
+	}
+	p := from.plan
+	p.node = name
+	m.reshape(m.nodes, name, p, t)
+	n = m.nodes[name]
+	n.from = from.times
+	return n
+}
+
+// path gives the ledgers, by class, of a list of nodes.
+func (m *Model) path(names []string, class string, t int64) (out []*modelClass) {
+	for _, name := range names {
+		if n := m.node(name, t); n != nil {
+			if c := n.class(class); c != nil {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// along gives the nodes with limits that a leaf's tickets stand in line at too.
+func (m *Model) along(c *modelClass, f *modelLeaf) []*modelClass {
+	return m.path(f.nodes, c.Name, c.n.header.last)
+}
+
+// stand changes by what tickets stand for in the lines of the nodes along.
+func (m *Model) stand(c *modelClass, f *modelLeaf, released bool, a Amounts, by, count int64) {
+	for _, nc := range m.along(c, f) {
+		l := nc.lineOf()
+		if released {
+			l.released = max(0, l.released+by*count)
+			l.releasedBy.add(a, by)
+		} else {
+			l.waiting = max(0, l.waiting+by*count)
+			l.booked.add(a, by)
+		}
+		if l.waiting == 0 && l.released == 0 {
+			nc.line = nil
+		}
+	}
+}
+
+// charged are the ledgers, by class, that a permit was charged to, with the epoch
+// that each had.
+func (m *Model) charged(n *modelLane, p *modelPermit, each func(c *modelClass, epoch int64)) {
+	each(n.owner(p.class), p.epoch)
+	for i, name := range p.nodes {
+		if x := m.node(name, n.header.last); x != nil {
+			each(x.owner(p.class), p.epochs[i])
+		}
+	}
+}
