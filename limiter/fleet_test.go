@@ -19,6 +19,9 @@ type fleet struct {
 	latency time.Duration               // of a call
 	away    func(at time.Duration) bool // true while nobody pulls
 	seen    func(j *rowJob)             // told of each job that got its permit; may be nil
+	booked  func(j *rowJob)             // told of each job that was told to wait; may be nil
+	lost    func(j *rowJob) bool        // its release is not heard of
+	never   map[*rowJob]bool            // jobs that are away: their countdown is in vain too
 	rng     *rand.Rand
 
 	pending  []*rowJob
@@ -129,7 +132,7 @@ func (f *fleet) wake() {
 	}
 	for len(f.asleep) > 0 && !f.asleep[0].due.After(f.now) {
 		n := heap.Pop(&f.asleep).(nap)
-		if j := n.job; j.sleeping && j.due.Equal(n.due) {
+		if j := n.job; j.sleeping && j.due.Equal(n.due) && !f.never[j] {
 			j.sleeping = false
 			f.pending = append(f.pending, j)
 		}
@@ -141,7 +144,7 @@ func (f *fleet) pull() {
 	ps, err := f.Pull(context.Background(), f.lane, free)
 	f.must(err)
 	for _, p := range ps {
-		if j := f.byTicket[p.Ticket]; j.sleeping {
+		if j := f.byTicket[p.Ticket]; j.sleeping && (f.lost == nil || !f.lost(j)) {
 			j.sleeping = false // its entry in asleep is passed over
 			f.released = append(f.released, j)
 		}
@@ -190,6 +193,9 @@ func (f *fleet) try(j *rowJob) {
 	j.tries++
 	j.sleeping, j.due = true, d.RetryAt
 	heap.Push(&f.asleep, nap{j, j.due})
+	if f.booked != nil && j.tries == 1 {
+		f.booked(j)
+	}
 }
 
 // reschedules gives the mean and the 99th percentile of refusals over the jobs that were called.

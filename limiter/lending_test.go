@@ -43,6 +43,7 @@ type street struct {
 	*fleet
 	come    func(at time.Duration) int // how many call in the tick that begins then
 	jitter  *rand.Rand
+	tokens  func() int64 // of a call
 	waiting askHeap
 	waits   []time.Duration
 	met     []arrival
@@ -66,11 +67,16 @@ func lendingClasses() []Class {
 }
 
 func newStreet(t *testing.T, lend string, classes []Class) *street {
-	f := newFleet(t, LaneConfig{Limits: lendingLimits, Lend: lend}, 400)
-	f.must(f.Configure(f.Context(), Config{Scope: f.scope, Classes: classes,
-		Lanes: []LaneConfig{{Lane: f.lane, Limits: lendingLimits, Lend: lend}}}))
-	s := &street{fleet: f, jitter: rand.New(rand.NewPCG(7, 7))}
+	s := streetOn(newFleet(t, LaneConfig{Limits: lendingLimits, Lend: lend}, 400))
+	s.must(s.Configure(s.Context(), Config{Scope: s.scope, Classes: classes,
+		Lanes: []LaneConfig{{Lane: s.lane, Limits: lendingLimits, Lend: lend}}}))
+	s.tokens = func() int64 { return 500 + s.jitter.Int64N(600) }
 	s.come = func(at time.Duration) int { return s.poisson(people(at) * tick.Minutes()) }
+	return s
+}
+
+func streetOn(f *fleet) *street {
+	s := &street{fleet: f, jitter: rand.New(rand.NewPCG(7, 7))}
 	f.seen = func(j *rowJob) { s.meets(j.class, j.used) }
 	return s
 }
@@ -84,7 +90,7 @@ func (s *street) meets(class string, used Amounts) {
 // 5 % too high in the mean and sometimes too low.
 func (s *street) rows(n int) {
 	jobs := s.add(n, Path{Run: "night", Priority: Normal}, func(int) Amounts {
-		return Amounts{1, 500 + s.jitter.Int64N(600)}
+		return Amounts{1, s.tokens()}
 	})
 	for _, j := range jobs {
 		j.used = s.real(j.amounts)
@@ -107,7 +113,7 @@ func (s *street) ask() {
 }
 
 func (s *street) call(since time.Duration) {
-	a := Amounts{1, 500 + s.jitter.Int64N(600)}
+	a := Amounts{1, s.tokens()}
 	p, no := s.bench.ask(s.request("interactive", a))
 	if no != nil {
 		heap.Push(&s.waiting, asking{due: no.RetryAt.Sub(s.start), since: since})

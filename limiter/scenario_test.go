@@ -133,40 +133,6 @@ func count(js []*rowJob) (n int) {
 	return n
 }
 
-// Four tenants with weights 4:2:1:1 in one queue, shares over the busy period.
-func TestWeights(t *testing.T) {
-	t.Parallel()
-	l := Limits{RPM: 6000}
-	f := bulkAlone(t, l, 1000)
-	f.weigh(l, map[string]int64{"tenant/a": 4, "tenant/b": 2})
-	var tenants [4][]*rowJob
-	for range 5_000 / 10 { // mixed, ten at a time
-		for i, name := range []string{"a", "b", "c", "d"} {
-			tenants[i] = append(tenants[i], f.add(10, Path{Tenant: name, Run: "r", Priority: Normal}, requests)...)
-		}
-	}
-	f.run(20*time.Second, nil) // seen
-	var before [4]int
-	for i, js := range tenants {
-		before[i] = count(js)
-	}
-	f.run(40*time.Second, nil)
-	var got [4]int
-	sum := 0
-	for i, js := range tenants {
-		got[i] = count(js) - before[i]
-		sum += got[i]
-	}
-	for i, want := range []float64{0.5, 0.25, 0.125, 0.125} {
-		if share := float64(got[i]) / float64(sum); share < want-0.03 || share > want+0.03 {
-			t.Errorf("tenant %d has %.3f; want %.3f", i, share, want)
-		}
-	}
-	f.run(time.Hour, nil)
-	f.wantDone()
-	f.wantReschedules(1.5, 4)
-}
-
 // Weights changed while running count from the next pull on.
 func TestWeightsChange(t *testing.T) {
 	t.Parallel()
@@ -180,23 +146,6 @@ func TestWeightsChange(t *testing.T) {
 	f.run(25*time.Second, nil)
 	if share := float64(count(b)-nb) / float64(count(a)-na+count(b)-nb); share < 0.85 {
 		t.Errorf("b has %.2f after its weight became 9", share)
-	}
-}
-
-// One tenant's jobs are heavy on tokens, the other's on requests: both limits
-// are used nearly up, since neither waits for the other's.
-func TestDominantShare(t *testing.T) {
-	t.Parallel()
-	f := bulkAlone(t, Limits{RPM: 6000, InputTPM: 6_000_000}, 1000)
-	f.add(6_000, Path{Tenant: "heavy", Run: "r", Priority: Normal}, func(int) Amounts { return Amounts{1, 10_000} })
-	f.add(60_000, Path{Tenant: "light", Run: "r", Priority: Normal}, func(int) Amounts { return Amounts{1, 20} })
-	f.run(7*time.Minute, nil)
-	from, to := 2*time.Minute, 6*time.Minute
-	requests := float64(f.spent(Requests, from, to)) / (4 * 6000)
-	tokens := float64(f.spent(InputTokens, from, to)) / (4 * 6_000_000)
-	t.Logf("requests %.3f, tokens %.3f", requests, tokens)
-	if max(requests, tokens) < 0.95 {
-		t.Errorf("requests %.3f, tokens %.3f of the limits used; want 0.95 of one at least", requests, tokens)
 	}
 }
 
@@ -232,11 +181,16 @@ func TestLimitsChangeUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := bulkAlone(t, Limits{RPM: 6000}, 1000)
 	f.add(60_000, Path{Run: "a", Priority: Normal}, requests)
-	f.run(2*time.Minute, nil)
-	f.weigh(Limits{RPM: 3000}, nil)
-	f.run(3*time.Minute, nil)
-	f.weigh(Limits{RPM: 12_000}, nil)
-	f.run(2*time.Minute, nil)
+	could := 0.0 // have been called by now
+	limit := func(rpm int64, d time.Duration) {
+		f.weigh(Limits{RPM: rpm}, nil)
+		began := f.since()
+		f.run(d, nil)
+		could += float64(rpm) * (f.since() - began).Minutes()
+	}
+	limit(6000, 2*time.Minute)
+	limit(3000, 3*time.Minute)
+	limit(12_000, 2*time.Minute)
 	f.must(f.Pause(f.Context(), Pause{Class: "bulk", Reason: "operator"}))
 	before := f.done
 	f.run(10*time.Minute, nil)
@@ -244,9 +198,13 @@ func TestLimitsChangeUnderLoad(t *testing.T) {
 		t.Errorf("%d jobs called while paused", f.done-before)
 	}
 	f.must(f.Resume(f.Context(), "bulk", "operator"))
-	f.run(time.Hour, nil)
+	limit(12_000, time.Hour)
 	f.wantDone()
-	f.wantReschedules(1.5, 4)
+	f.wantReschedules(1.3, 3)
+	t.Logf("%.3f of what could have been called", float64(f.done)/could)
+	if use := float64(f.done) / could; use < 0.95 {
+		t.Errorf("%.3f of what could have been called; want 0.95 or more", use)
+	}
 }
 
 // Nobody pulls for ten minutes: jobs come by their own countdown, none is stuck.
