@@ -138,3 +138,62 @@ func TestDominantShare(t *testing.T) {
 	from, to := time.Minute, 4*time.Minute
 	t.Logf("requests %.3f, tokens %.3f", float64(f.spent(Requests, from, to))/(3*6000), float64(f.spent(InputTokens, from, to))/(3*6_000_000))
 }
+
+// A tenant with three runs gets no more than one with one run; within the tenant
+// its runs share, by their priorities too.
+func TestRunsOfOneTenantShare(t *testing.T) {
+	t.Parallel()
+	l := Limits{RPM: 6000}
+	f := bulkAlone(t, l, 1000)
+	f.weigh(l, map[string]int64{"priority/high": 4, "priority/normal": 2, "priority/low": 1})
+	var a, b, runs [][]*rowJob
+	a, runs = make([][]*rowJob, 1), make([][]*rowJob, 3)
+	b = make([][]*rowJob, 1)
+	for range 300 {
+		for i, p := range []Priority{High, Normal, Low} {
+			js := f.add(10, Path{Tenant: "a", Run: "r" + itoa(i), Priority: p}, requests)
+			a[0], runs[i] = append(a[0], js...), append(runs[i], js...)
+		}
+		b[0] = append(b[0], f.add(20, Path{Tenant: "b", Run: "r", Priority: Normal}, requests)...)
+	}
+	f.run(time.Hour, nil)
+	f.wantDone()
+	f.wantReschedules(1.5, 4)
+	from, to := 10*time.Second, busy(runs)
+	f.wantShares(runs, []float64{4, 2, 1}, Requests, from)
+	got := []int64{spentBy(a[0], Requests, from, to), spentBy(b[0], Requests, from, to)}
+	t.Logf("tenant a with three runs had %d, tenant b with one %d", got[0], got[1])
+	if part := float64(got[0]) / float64(got[0]+got[1]); part < 0.485 || part > 0.515 {
+		t.Errorf("tenant a with three runs had %.3f; want half", part)
+	}
+}
+
+// A tenant that has 200 a minute has 10,000 rows before another tenant's: the other
+// has the rest of the room at once, and the room is used up.
+func TestTenantsOwnLimitHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, LaneConfig{Limits: Limits{RPM: 1000}}, 200)
+	f.must(f.Configure(f.Context(), Config{Scope: f.scope, Lanes: []LaneConfig{{Lane: f.lane, Limits: Limits{RPM: 1000}}},
+		Classes: []Class{{Name: "bulk", Smooth: true, Tickets: true}}, Nodes: map[string]Limits{"tenant/a": {RPM: 200}}}))
+	a := f.add(10_000, Path{Tenant: "a", Run: "r", Priority: Normal}, requests)
+	b := f.add(4000, Path{Tenant: "b", Run: "r", Priority: Normal}, requests)
+	f.run(5*time.Minute, nil)
+	first := time.Hour
+	for _, j := range b {
+		if j.gone {
+			first = min(first, j.granted)
+		}
+	}
+	t.Logf("the first of b after %s; the sweep of a takes 5 s", first)
+	if first > 6*time.Second {
+		t.Errorf("the first of b after %s; want it within a second after the sweep of a", first)
+	}
+	from, to := 6*time.Second, 4*time.Minute
+	minutes := (to - from).Minutes()
+	mine, other := float64(spentBy(a, Requests, from, to))/minutes, float64(spentBy(b, Requests, from, to))/minutes
+	t.Logf("a has %.0f a minute of its 200, b %.0f, the lane has 1000", mine, other)
+	if mine < 190 || mine > 201 || mine+other < 950 {
+		t.Errorf("a has %.0f a minute and b %.0f; want 190 of a's 200 and 950 together", mine, other)
+	}
+	f.wantReschedules(1.3, 3)
+}
