@@ -72,3 +72,47 @@ func (l learned) find(class string, u Unit, w Window) (Floor, bool) {
 	}
 	return Floor{}, false
 }
+
+// inForce takes what the learned floors come to (fl of lua/base.lua) while they
+// last.
+func (v *laneView) inForce(fl []int64) {
+	if len(fl) == 1+len(v.plan.dims)*len(v.plan.classes) && fl[0] > v.now {
+		v.lows = fl[1:]
+	}
+}
+
+// low is a class's floor in a limit now.
+func (v laneView) low(d, i int) int64 {
+	if at := d*len(v.plan.classes) + i; v.lows != nil && v.lows[at] >= 0 {
+		return v.lows[at]
+	}
+	return v.plan.dims[d].shares[i].floor
+}
+
+// learnedFloor says why a class's floor is what it is, where something was learned
+// of it: also when that is not renewed any more, or is less than the class's own.
+func (v laneView) learnedFloor(d, i int) (string, bool) {
+	p, c, low := v.plan.dims[d], v.plan.classes[i], v.low(d, i)
+	f, ok := v.learned.find(c.Name, p.unit, p.window)
+	own := c.FloorPPM
+	if p.unit == OutputTokens {
+		own = max(own, c.OutputFloorPPM)
+	}
+	switch {
+	case !ok || lendName(v.lend) != "auto":
+		return "", false
+	case v.learned.Until <= v.now:
+		return fmt.Sprintf("floor %s: what was learned ended at %s, no scheduler renews it", roughly(low, p.limit),
+			time.UnixMilli(v.learned.Until).UTC().Format("15:04 MST")), true
+	case v.lows == nil || v.lows[d*len(v.plan.classes)+i] < 0:
+		return "", false
+	case low > f.Amount && own > nowFloorPPM:
+		return "its own floor " + percent(own), true
+	}
+	return fmt.Sprintf("floor %s: %s", roughly(low, p.limit), f.Why), true
+}
+
+// roughly is an amount as a share of a limit, to a tenth of a percent.
+func roughly(amount, limit int64) string {
+	return percent((amount*10_000/limit + 5) / 10 * 1000)
+}

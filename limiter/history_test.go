@@ -128,6 +128,9 @@ func (h *history) next() step {
 	case x < 94:
 		return h.throttle()
 	case x < 95:
+		if h.rng.IntN(2) == 0 {
+			return h.floors()
+		}
 		return h.note()
 	case x < 96:
 		d := time.Duration(h.rng.IntN(20000)) * time.Millisecond
@@ -286,6 +289,17 @@ func (h *history) note() step {
 		list, err := b.Events(b.Context(), b.now.Add(-back), n)
 		return noted + jsonOf(list) + errText(err)
 	}
+}
+
+func (h *history) floors() step {
+	list, until := []Floor{}, h.gates[0].now.Add(time.Duration(h.rng.IntN(900))*time.Second)
+	for i, unit := range []Unit{Requests, InputTokens, Requests, MicroUSD} {
+		if h.rng.IntN(4) > 0 {
+			list = append(list, Floor{Class: []string{"interactive", "agent", "bulk"}[h.rng.IntN(3)], Unit: unit,
+				Window: []Window{Minute, Minute, Day, TenMinutes}[i], Amount: h.rng.Int64N(9000) / (1 + h.rng.Int64N(90)), Why: fmt.Sprint("step <", h.n)})
+		}
+	}
+	return func(b *bench) string { return errText(b.SetFloors(b.Context(), b.lane, list, until)) }
 }
 
 func (h *history) configure() step {

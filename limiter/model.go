@@ -73,6 +73,7 @@ type modelLane struct {
 	reason  Reason // of the cool-down
 	detail  string
 	learned learned
+	lows    []int64 // fl of lua/base.lua: their end, then by dim and class
 
 	permits map[string]*modelPermit
 	leases  map[string]int64 // "p"id and "t"ticket → ms

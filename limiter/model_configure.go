@@ -88,10 +88,11 @@ func (m *Model) reshape(ledgers map[string]*modelLane, name string, p plan, t in
 		t = old.moveTo(t)
 		n.header, n.reason, n.detail = old.header, old.reason, old.detail
 		n.permits, n.leases, n.tickets, n.leaves, n.names, n.lastID = old.permits, old.leases, old.tickets, old.leaves, old.names, old.lastID
-		n.shadowed = old.shadowed
+		n.shadowed, n.learned = old.shadowed, old.learned
 		n.carry(old)
 	}
 	n.calendar(t)
+	n.learnt()
 	n.reserves()
 	ledgers[name] = n
 }

@@ -112,7 +112,9 @@ func (d dim) forecast(peak int64) int64 {
 	return int64(math.Floor(f))
 }
 
-// reserves works out what each class must leave to the others, by the peaks of now.
+// reserves works out what each class must leave to the others, by the peaks of now
+// and the floors that were learned, while they last. What is too large for good
+// goes by the configured floors.
 func (n *modelLane) reserves() {
 	dims, classes := len(n.plan.dims), len(n.classes)
 	for i, c := range n.classes {
@@ -122,7 +124,7 @@ func (n *modelLane) reserves() {
 			for j, s := range p.shares {
 				v := s.trickle
 				if j < i {
-					v = p.protect(s, n.peaks[d][j])
+					v = p.protect(n.low(d, j, s), n.peaks[d][j])
 					largest -= s.floor
 				} else if j > i {
 					largest -= v

@@ -23,7 +23,8 @@ func (m *Model) State(_ context.Context, l Lane) (LaneState, error) {
 
 func (n *modelLane) view(t int64) laneView {
 	v := laneView{now: t, plan: n.plan, header: n.header, margins: n.squares, use: n.use,
-		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail}
+		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail, learned: n.learned}
+	v.inForce(n.lows)
 	for d := range n.plan.dims {
 		v.free = append(v.free, n.oldest(d))
 		x := n.plan.dims[d]

@@ -24,7 +24,11 @@ type dim struct {
 }
 
 // share is a class's part of a dim, in amounts; cap 0 is none.
-type share struct{ floor, guarantee, trickle, cap int64 }
+type share struct {
+	floor, guarantee, trickle, cap int64
+
+	least int64 // a learned floor is at least this; -1: what is learned does not count
+}
 
 // plan is a lane's or a node's part of a Config, worked out.
 type plan struct {
@@ -89,10 +93,25 @@ func (c Class) share(lend string, l Limit) share {
 		floor = max(floor, c.OutputFloorPPM)
 	}
 	s := share{floor: part(l.Amount, floor), guarantee: part(l.Amount, c.GuaranteePPM), trickle: part(l.Amount, c.TricklePPM)}
+	s.least = c.least(lend, l, s.guarantee)
 	if c.CapPPM > 0 && l.Window.sliding() {
 		s.cap = max(1, part(l.Amount, c.CapPPM)) // a cap slows, it never shuts out
 	}
 	return s
+}
+
+// least is the smallest floor that may be learned, -1 where none may: a lane that
+// lends otherwise, or a class whose guarantee is no more than that.
+func (c Class) least(lend string, l Limit, guarantee int64) int64 {
+	ppm := c.IdleFloorPPM("now")
+	if l.Unit == OutputTokens {
+		ppm = max(ppm, c.OutputFloorPPM)
+	}
+	least := part(l.Amount, ppm)
+	if lendName(lend) != "auto" || guarantee <= least {
+		return -1
+	}
+	return least
 }
 
 func (c Class) flags() int64 {
@@ -144,4 +163,15 @@ func jsonOf(v any) string {
 		panic(fmt.Sprintf("limiter: %v", err)) // only numbers, strings and our own types get here
 	}
 	return string(b)
+}
+
+// leasts is least of lua/base.lua.
+func (p plan) leasts() string {
+	out := []int64{}
+	for _, d := range p.dims {
+		for _, s := range d.shares {
+			out = append(out, s.least)
+		}
+	}
+	return jsonOf(out)
 }

@@ -92,7 +92,7 @@ func (r *Redis) shape(ctx context.Context, p plan) error {
 	if len(p.dims) > 0 {
 		cfg, cfg2, names = p.fields()
 	}
-	_, err := r.call(ctx, configureScript, p.lane, keys, cfg, cfg2, names, p.node)
+	_, err := r.call(ctx, configureScript, p.lane, keys, cfg, cfg2, names, p.node, p.leasts())
 	return err
 }
 

@@ -147,7 +147,7 @@ func (a *arrays) read(v any) []int64 {
 
 // readView reads state.lua's answer; the layouts are those of lua/base.lua.
 func readView(l Lane, got reply) (laneView, error) {
-	if len(got.rest) < 8 {
+	if len(got.rest) < 10 {
 		return laneView{}, fmt.Errorf("short answer %v", got.rest)
 	}
 	var a arrays
@@ -164,11 +164,19 @@ func readView(l Lane, got reply) (laneView, error) {
 		peaks: a.read(got.rest[4])}
 	reason, detail, _ := strings.Cut(text(got.rest[5]), "|")
 	v.reason, v.detail = Reason(reason), detail
+	a.readLearned(&v, text(got.rest[8]), got.rest[9])
 	if a.err == nil {
 		v.readUse(s)
-		a.err = v.readClasses(got.rest[8:], &a)
+		a.err = v.readClasses(got.rest[10:], &a)
 	}
 	return v, a.err
+}
+
+func (a *arrays) readLearned(v *laneView, kept string, inForce any) {
+	if kept != "" && a.err == nil {
+		a.err = json.Unmarshal([]byte(kept), &v.learned)
+	}
+	v.inForce(a.read(inForce))
 }
 
 // readPlan is what newPlan wrote, read back.
@@ -177,7 +185,7 @@ func readPlan(l Lane, cfg, shares []int64, names []string) plan {
 	for i := 2; len(p.dims) < int(cfg[1]); i += 6 {
 		d := dim{unit: Unit(cfg[i]), window: Window(cfg[i+1]), limit: cfg[i+2], inside: cfg[i+3], spread: cfg[i+4], shadow: cfg[i+5] == 1}
 		for range names {
-			d.shares = append(d.shares, share{shares[0], shares[1], shares[2], shares[3]})
+			d.shares = append(d.shares, share{floor: shares[0], guarantee: shares[1], trickle: shares[2], cap: shares[3]})
 			shares = shares[4:]
 		}
 		p.dims = append(p.dims, d)

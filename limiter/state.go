@@ -102,6 +102,8 @@ type laneView struct {
 	peaks   []int64 // dim*classes + class, times 16
 	reason  Reason  // of the cool-down
 	detail  string
+	learned learned
+	lows    []int64 // floors that were learned and are in force: dim*classes + class, -1 for none; nil when there are none
 
 	shadowed []int64 // by dim: how often it would have refused
 

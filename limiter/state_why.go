@@ -32,7 +32,7 @@ func (v *laneView) know(c Config, pauses []Pause, throttles []Throttle) {
 func (v laneView) explain(d, i int, c *ClassUse) {
 	p, n := v.plan.dims[d], len(v.plan.classes)
 	s, peak := p.shares[i], v.peaks[d*n+i]
-	c.Floor, c.Forecast = s.floor, p.forecast(peak)
+	c.Floor, c.Forecast = v.low(d, i), p.forecast(peak)
 	var why []string
 	if i+1 < n {
 		why = append(why, v.protection(d, i, *c, peak)...)
@@ -61,14 +61,17 @@ func (v laneView) protection(d, i int, c ClassUse, peak int64) []string {
 	switch s := p.shares[i]; {
 	case c.Protected == 0:
 		return nil
-	case c.Protected > s.floor && c.Protected == s.guarantee:
+	case c.Protected > c.Floor && c.Protected == s.guarantee:
 		return []string{fmt.Sprintf("guarantee %s, the most that is kept", percent(v.plan.classes[i].GuaranteePPM))}
-	case c.Protected > s.floor:
+	case c.Protected > c.Floor:
 		most := (peak + 8) / 16 // kept in sixteenths
 		f := fmt.Sprintf("short forecast of its largest use of late: 1.5 x %d", most)
 		if p.unit == Requests {
 			f += fmt.Sprintf(" + 2 x sqrt(%d)", most)
 		}
+		return []string{f}
+	}
+	if f, ok := v.learnedFloor(d, i); ok {
 		return []string{f}
 	}
 	return []string{v.floor(p.unit, v.plan.classes[i])}

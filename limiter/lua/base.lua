@@ -11,6 +11,9 @@
 --            nC x flags (1 smooth, 2 tickets, 4 cap,
 --            8 the ledger has limits in shadow)
 --   cfg2     nD x nC x (floor, guarantee, trickle, cap), as amounts
+--   least    of a lane: nD x nC floors, as amounts, below which no learned one counts (-1: none does)
+--   learned  of a lane: the floors that were learned, as they were set (floors.lua)
+--   fl       when these end, then nD x nC what they come to (-1: none); absent when there are none
 --   names    class names, highest first
 --   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class)
 --   pk       nD x nC peaks, times 16

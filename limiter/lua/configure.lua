@@ -2,7 +2,7 @@
 --
 -- KEYS[2] is the lane's or the node's hash
 -- ARGV[3] cfg ('' = it has no limits any more), ARGV[4] cfg2, ARGV[5] names
---   (base.lua), ARGV[6] the node ('' = a lane)
+--   (base.lua), ARGV[6] the node ('' = a lane), ARGV[7] least (base.lua)
 -- Returns {alert, now}.
 M.shapes()
 local node, t = ARGV[6] ~= '' and ARGV[6] or nil, M.clock()
@@ -10,6 +10,7 @@ local alert = 0
 if ARGV[3] == '' then
   M.close(KEYS[2], node, t)
 else
+  if not node then call('HSET', KEYS[2], 'least', ARGV[7]) end
   local N
   N, t = M.reshape(KEYS[2], node, ARGV[3], ARGV[4], ARGV[5], t)
   alert = N.rebased

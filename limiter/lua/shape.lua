@@ -125,6 +125,33 @@ function M.shapes()
     return old, M.move(old, t)
   end
 
+  -- learnt works out by dim and class what the floors that were learned come to:
+  -- between the least floor and the guarantee, -1 where none counts. It begins
+  -- with their end.
+  function M.learnt(key, N, names, lim)
+    local v = call('HMGET', key, 'learned', 'least')
+    if not v[1] or not v[2] then
+      call('HDEL', key, 'fl')
+      return nil
+    end
+    local kept, least = decode(v[1]), decode(v[2])
+    local fl = {kept['until']}
+    for d = 1, N.nD do
+      local o = 2 + (d - 1) * W
+      for i = 1, N.nC do
+        local x = (d - 1) * N.nC + i
+        fl[1 + x] = -1
+        for _, f in ipairs(kept.floors) do
+          if least[x] >= 0 and f.class == names[i] and f.unit == N.cfg[o + 1] and f.window == N.cfg[o + 2] then
+            fl[1 + x] = math.max(least[x], math.min(f.amount, lim[4 * x - 2]))
+          end
+        end
+      end
+    end
+    call('HSET', key, 'fl', M.pack(fl))
+    return fl
+  end
+
   -- reshape writes cfg, cfg2 and names (base.lua) and what follows from them.
   function M.reshape(key, node, cfg, cfg2, list, t)
     local old, moved = M.former(key, node, t)
@@ -134,7 +161,9 @@ function M.shapes()
     local names, put = decode(list), {}
     if old then M.kept(key, N, names, old) else M.fresh(N, t) end
     M.calendar(N, t)
-    M.reserves(N, names, decode(cfg2), N.pk, put)
+    local lim = decode(cfg2)
+    if not node then N.fl = M.learnt(key, N, names, lim) end
+    M.reserves(N, names, lim, N.pk, put)
     for i, name in ipairs(names) do
       put[#put + 1] = 'k:' .. name
       put[#put + 1] = M.pack(N.k[i])

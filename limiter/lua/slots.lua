@@ -127,16 +127,20 @@ function M.slots()
     return math.max(low, math.min(high, floor(f)))
   end
 
-  -- reserves writes what each class must leave to the others, by the peaks of now.
+  -- reserves writes what each class must leave to the others, by the peaks of now
+  -- and the floors that were learned, while they last. What is too large for good
+  -- goes by the configured floors.
   function M.reserves(N, names, lim, pk, put)
     local nC, nD, cfg = N.nC, N.nD, N.cfg
+    local learned = N.fl and N.fl[1] > N.s[TS] and N.fl
     local r, prot = {}, {}
     for i = 1, nC do r[i] = {i} end
     for d = 1, nD do
       local o = 2 + (d - 1) * W
       for j = 1, nC do
         local x = (d - 1) * nC + j
-        prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], lim[4 * x - 3], lim[4 * x - 2])
+        local low = learned and learned[1 + x] or -1
+        prot[x] = M.protect(cfg[o + 1], cfg[o + 2], pk[x], low >= 0 and low or lim[4 * x - 3], lim[4 * x - 2])
       end
     end
     for i = 1, nC do
@@ -246,8 +250,9 @@ function M.slots()
   function M.roll(N, t)
     local s, nC, nD = N.s, N.nC, N.nD
     local n, prev, n10, prev10 = floor(t / 500), s[CUR], floor(t / 5000), s[CUR10]
-    local v = call('HMGET', N.key, 'names', 'cfg2', 'pk')
+    local v = call('HMGET', N.key, 'names', 'cfg2', 'pk', 'fl')
     local names, lim, pk = decode(v[1]), decode(v[2]), decode(v[3])
+    N.fl = v[4] and decode(v[4])
     for d = 1, nD do
       for i = 1, nC do
         local x = (d - 1) * nC + i
