@@ -258,7 +258,9 @@ func (m *Model) forced(n *modelLane, c *modelClass, path []*modelClass, q Reques
 	a := m.grant(n, c, path, q, leaf, tk, t)
 	for _, x := range append([]*modelClass{c}, path...) {
 		for d := range x.pace {
-			x.pace[d] = min(x.pace[d], (t+slack+61000)*1000)
+			if x.Smooth {
+				x.pace[d] = min(x.pace[d], (t+slack+61000)*1000)
+			}
 		}
 	}
 	d := no.denied(0, 0, "")
