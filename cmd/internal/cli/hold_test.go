@@ -74,3 +74,17 @@ func TestPhase(t *testing.T) {
 		}
 	}
 }
+
+// TestLaneWait: jobs that have room go at the lane's pace, others wait for the
+// next that leaves the window.
+func TestLaneWait(t *testing.T) {
+	t.Parallel()
+	s := evening()
+	if got, want := laneWait(s, at(22, 0)), "4,310 jobs wait and go one by one as rpm allows: 810 of 1,000 used in this minute, 140 held for others."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.Limits[0].Classes[2].Room = 0
+	if got, want := laneWait(s, at(22, 0)), "4,310 jobs wait for rpm: 810 of 1,000 used in this minute, 140 held for others; room comes in 20s."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -65,26 +65,31 @@ func runQuotaReview(ctx context.Context, o *reviewOptions) error {
 
 // reviewInput reads hours, and minutes for as long as they are kept.
 func (b *backend) reviewInput(ctx context.Context, model string, days int, now time.Time) (reviewInput, error) {
-	in := reviewInput{from: now.AddDate(0, 0, -days).Truncate(time.Hour), to: now, classes: b.conf.classTable()}
-	lanes, err := b.lim.Lanes(ctx)
+	in := reviewInput{from: now.AddDate(0, 0, -days).Truncate(time.Hour), to: now}
+	conf, err := b.lim.Effective(ctx)
 	if err != nil {
 		return in, err
 	}
-	for _, l := range lanes {
+	in.classes = conf.Classes
+	for _, l := range conf.Lanes {
 		if model == "" || equalModel(model, l.Lane) {
 			in.lanes = append(in.lanes, l)
 		}
 	}
 	if len(in.lanes) == 0 {
-		return in, noLane(model, lanes)
+		return in, noLane(model, conf.Lanes)
 	}
 	minutes := now.Add(-gemini.StepMinute.Kept()).Truncate(time.Hour).Add(time.Hour)
 	if in.from.After(minutes) {
 		minutes = in.from
 	}
-	if in.hours, err = b.usage(ctx, model, gemini.StepHour, in.from, minutes); err == nil {
-		in.minutes, err = b.usage(ctx, model, gemini.StepMinute, minutes, now)
+	if in.hours, err = b.usage(ctx, model, gemini.StepHour, in.from, minutes); err != nil {
+		return in, err
 	}
+	if in.minutes, err = b.usage(ctx, model, gemini.StepMinute, minutes, now); err != nil {
+		return in, err
+	}
+	in.peaks, err = b.control().Peaks(ctx, in.from)
 	return in, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 // quotaReview is what some days say about limits, shares and estimates.
@@ -48,6 +49,7 @@ type reviewInput struct {
 	from, to time.Time
 	hours    []gemini.UsageSample
 	minutes  []gemini.UsageSample
+	peaks    []scheduler.HourPeak // largest minutes of hours whose minutes are gone
 	lanes    []limiter.LaneConfig
 	classes  []limiter.Class
 }

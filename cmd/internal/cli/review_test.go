@@ -10,6 +10,7 @@ import (
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 // week is seven days in hours: the chat with a morning of 14 %, bulk at work from
@@ -116,6 +117,24 @@ func TestReviewWarns(t *testing.T) {
 		if strings.Contains(a.Command, "guarantee") || strings.Contains(a.Command, "outside") {
 			t.Errorf("ten hours advise %q", a.Command)
 		}
+	}
+}
+
+// TestReviewPeaks: a minute that only a scheduler remembers counts, if it was of
+// this class and lane.
+func TestReviewPeaks(t *testing.T) {
+	t.Parallel()
+	in := week()
+	peak := scheduler.HourPeak{At: at(3, 0), Region: "global", Model: "m", Class: "interactive", Peak: limiter.Amounts{220}}
+	others := []scheduler.HourPeak{peak, peak}
+	others[0].Model, others[1].Class = "other", "bulk"
+	in.peaks = others
+	if got := newReview(in).Reserves[0].Peak; got != 0.14 {
+		t.Errorf("peak %v by what others took", got)
+	}
+	in.peaks = append(others, peak)
+	if got := newReview(in).Reserves[0]; got.Peak != 0.22 || got.Enough != 0.3 || !got.PeakAt.Equal(at(3, 0)) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -13,7 +14,7 @@ type reserveReview struct {
 	Class     string    `json:"class"`
 	Model     string    `json:"model,omitempty"` // where its peak was; "" when it had no call
 	Limit     string    `json:"limit,omitempty"`
-	Peak      float64   `json:"peak"` // part of the limit in its fullest minute, or hour where minutes are not kept
+	Peak      float64   `json:"peak"` // part of the limit in its fullest minute, as far back as these are known
 	PeakAt    time.Time `json:"peak_at"`
 	Floor     float64   `json:"floor"` // the smallest of the lanes'
 	Guarantee float64   `json:"guarantee"`
@@ -36,10 +37,8 @@ func (in reviewInput) reserveOf(i int) reserveReview {
 			if lim.Window != limiter.Minute {
 				continue
 			}
-			for _, s := range in.stretches(l.Lane, lim.Unit) {
-				if p := s.share(s.used[c.Name], lim.Amount); p > r.Peak {
-					r.Peak, r.PeakAt, r.Model, r.Limit = p, s.at, l.Lane.Model, lim.Name()
-				}
+			if p, at := in.peakOf(l.Lane, lim, c.Name); p > r.Peak {
+				r.Peak, r.PeakAt, r.Model, r.Limit = p, at, l.Lane.Model, lim.Name()
 			}
 		}
 	}
@@ -50,6 +49,22 @@ func (in reviewInput) reserveOf(i int) reserveReview {
 	}
 	r.Enough = enoughFor(r.Peak)
 	return r
+}
+
+// peakOf is the largest part of a minute's limit that a class took at once, and
+// when: by minutes, by what a scheduler learned of older ones, else by hours.
+func (in reviewInput) peakOf(lane limiter.Lane, l limiter.Limit, class string) (peak float64, at time.Time) {
+	for _, s := range in.stretches(lane, l.Unit) {
+		if p := s.share(s.used[class], l.Amount); p > peak {
+			peak, at = p, s.at
+		}
+	}
+	for _, h := range in.peaks {
+		if p := float64(h.Peak[l.Unit]) / float64(l.Amount); p > peak && h.Class == class && h.Model == lane.Model && h.Region == cmp.Or(lane.Region, "global") {
+			peak, at = p, h.At
+		}
+	}
+	return peak, at
 }
 
 // sentence judges the guarantee.

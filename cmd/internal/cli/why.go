@@ -119,10 +119,27 @@ func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState) string {
 	case n == 0:
 		return fmt.Sprintf("%s: nothing waits for quota; %s in flight.", s.Lane.Model, plural(int(s.InFlight), "call"))
 	}
-	l := tightest(s)
-	return fmt.Sprintf("%s: %s wait for %s: %s of %s used in this %s, %s held for others; room comes %s.",
-		s.Lane.Model, plural(int(n), "job"), l.Name, amount(l.Unit, l.Used), amount(l.Unit, l.Amount), l.Window,
-		amount(l.Unit, heldForOthers(l)), orElse(nextFree(l, s.At, now), "as soon as a class gives some back"))
+	return fmt.Sprintf("%s: %s", s.Lane.Model, laneWait(s, now))
+}
+
+// laneWait says what the jobs of a lane wait for: their turn at the pace that the
+// tightest limit allows, or its next room.
+func laneWait(s limiter.LaneState, now time.Time) string {
+	l, n := tightest(s), humanize.Comma(waiting(s))+" jobs"
+	used := fmt.Sprintf("%s of %s used%s, %s held for others", amount(l.Unit, l.Used), amount(l.Unit, l.Amount), inWindow(l.Window), amount(l.Unit, heldForOthers(l)))
+	if roomOf(l, "bulk") > 0 {
+		return fmt.Sprintf("%s wait and go one by one as %s allows: %s.", n, l.Name, used)
+	}
+	return fmt.Sprintf("%s wait for %s: %s; room comes %s.", n, l.Name, used, orElse(nextFree(l, s.At, now), "as soon as a class gives some back"))
+}
+
+func roomOf(l limiter.LimitState, class string) int64 {
+	for _, c := range l.Classes {
+		if c.Class == class {
+			return c.Room
+		}
+	}
+	return 0
 }
 
 func bulkPause(ps []limiter.Pause) *limiter.Pause {
