@@ -41,6 +41,8 @@ const (
 	fieldConfig     = "config"
 	fieldOverrides  = "over"
 	fieldRevision   = "wrev"
-	fieldPause      = "zp" // lua/pause.lua
+	fieldKnown      = "known" // that the counters of day and month are right, after a loss
+	fieldCold       = "cold"  // that the loss of what was here before is dealt with
+	fieldPause      = "zp"    // lua/pause.lua
 	fieldThrottle   = "zt"
 )

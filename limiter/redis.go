@@ -55,9 +55,11 @@ type Redis struct {
 	keys  keys
 	cal   calendar
 
-	lanes    sync.Map                 // Lane → *laneCalls
-	config   atomic.Pointer[Config]   // that is enforced
-	settings atomic.Pointer[settings] // that it follows from, and their revision
+	lanes  sync.Map               // Lane → *laneCalls
+	config atomic.Pointer[Config] // that is enforced
+
+	generation atomic.Pointer[string]   // of the shared state, as last read; nil before
+	settings   atomic.Pointer[settings] // that it follows from, and their revision
 }
 
 // laneCalls is what is kept for a lane in this process.

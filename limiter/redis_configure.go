@@ -64,7 +64,11 @@ func (r *Redis) configure(ctx context.Context, c Config, lost []Override) (bool,
 		return false, err
 	}
 	defer r.note(ctx, changes(before.file, c))
-	return true, r.enforce(ctx, before.effective, next.effective)
+	if err := r.enforce(ctx, before.effective, next.effective); err != nil {
+		return true, err
+	}
+	_, err = r.read(ctx) // notices the generation
+	return true, err
 }
 
 // enforce gives every lane and node the limits of a configuration.
@@ -172,7 +176,7 @@ func (r *Redis) load(ctx context.Context) (Config, error) {
 
 // read reads what decides about limits, and keeps it.
 func (r *Redis) read(ctx context.Context) (settings, error) {
-	v, err := r.rdb.HMGet(ctx, r.keys.scope[0], fieldSchema, fieldConfig, fieldOverrides, fieldRevision).Result()
+	v, err := r.rdb.HMGet(ctx, r.keys.scope[0], fieldSchema, fieldConfig, fieldOverrides, fieldRevision, fieldGeneration).Result()
 	if err != nil {
 		return settings{}, fmt.Errorf("limiter: %w", err)
 	}
@@ -187,6 +191,7 @@ func (r *Redis) read(ctx context.Context) (settings, error) {
 	}
 	if s.text != "" {
 		r.keep(s)
+		r.noticed(ctx, text(v[4]), s.effective)
 	}
 	return s, nil
 }

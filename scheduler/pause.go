@@ -14,12 +14,13 @@ import (
 // The reasons to pause. Each is set and lifted by itself; what it closes stays
 // closed while one of them holds.
 const (
-	ReasonHealth      = "health"      // interactive callers suffer: the monitor's
-	ReasonWindow      = "window"      // outside its work window
-	ReasonBudget      = "budget"      // money is spent
-	ReasonDaily       = "daily"       // the day's quota is used up
-	ReasonCredentials = "credentials" // the provider refuses our key
-	ReasonOperator    = "operator"    // a person's, lifted by a person only
+	ReasonHealth      = "health"               // interactive callers suffer: the monitor's
+	ReasonWindow      = "window"               // outside its work window
+	ReasonBudget      = "budget"               // money is spent
+	ReasonDaily       = "daily"                // the day's quota is used up
+	ReasonCredentials = "credentials"          // the provider refuses our key
+	ReasonCounters    = limiter.ReasonCounters // what was used of the day or month is lost
+	ReasonOperator    = "operator"             // a person's, lifted by a person only
 )
 
 const (

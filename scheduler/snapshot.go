@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,13 +73,48 @@ func (s *Snapshots) bringBack(ctx context.Context) error {
 		if err := s.Control.Limiter.Restore(ctx, *kept); err != nil {
 			return err
 		}
-		s.Control.note(ctx, limiter.EventAlert, Target{}, ownerScheduler, fmt.Sprintf(
-			"Redis had lost the day and month counters: brought back as of %s", kept.At.Format("15:04:05 MST")))
+		if err := s.tellBack(ctx, *kept); err != nil {
+			return err
+		}
 	}
 	if err := s.Control.Redis.SetNX(ctx, generationKey(s.Control.Scope), rand.Text(), 0).Err(); err != nil {
 		return fmt.Errorf("marking the counters as kept: %w", err)
 	}
 	return nil
+}
+
+// freshFor is how old a snapshot may be for bulk to go on by it: a few times the
+// pace at which they are written.
+const freshFor = time.Minute
+
+// tellBack says what came back. Bulk goes on, unless so much may have been used
+// since that only an operator can tell.
+func (s *Snapshots) tellBack(ctx context.Context, kept limiter.Snapshot) error {
+	now, err := s.Control.now(ctx)
+	if err != nil {
+		return err
+	}
+	as := "as of " + kept.At.Format("15:04:05 MST")
+	text := "Redis had lost the day and month counters: brought back " + as
+	if age := now.Sub(kept.At); age > freshFor {
+		waits, err := s.waits(ctx)
+		if err != nil {
+			return err
+		}
+		if waits {
+			text += ", but that is " + age.Round(time.Minute).String() + " old: bulk waits until what was used since is stated with `nightshift quota state`"
+		}
+	} else if _, err := s.Control.Limiter.CountersKnown(ctx, ownerScheduler, "brought back "+as); err != nil {
+		return err
+	}
+	s.Control.note(ctx, limiter.EventAlert, Target{}, ownerScheduler, text)
+	return nil
+}
+
+// waits tells whether bulk is paused for the counters.
+func (s *Snapshots) waits(ctx context.Context) (bool, error) {
+	pauses, err := s.Control.Limiter.Pauses(ctx)
+	return slices.ContainsFunc(pauses, func(p limiter.Pause) bool { return p.Reason == ReasonCounters }), err
 }
 
 // haveLanes sees to it that there are limits for the counters to belong to.

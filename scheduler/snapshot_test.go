@@ -44,14 +44,14 @@ func TestCountersOutliveRedis(t *testing.T) {
 	if got := r.dayUse(); got != used {
 		t.Errorf("after the loss %d are used today, want %d", got, used)
 	}
-	if got := r.events(limiter.EventAlert); len(got) != 1 || !strings.Contains(got[0], "brought back") {
+	if got := r.events(limiter.EventAlert); len(got) != 2 || !strings.Contains(got[0], "lost its data") || !strings.Contains(got[1], "brought back") {
 		t.Errorf("alerts %q", got)
 	}
 	r.wantStarts("bulk", true)
 	later := r.dayUse()
 	other := &Snapshots{Control: r.c, Dir: s.Dir}
 	r.must(other.Keep(ctx))
-	if got := r.dayUse(); got != later || len(r.events(limiter.EventAlert)) != 1 {
+	if got := r.dayUse(); got != later || len(r.events(limiter.EventAlert)) != 2 {
 		t.Errorf("another leader made %d of %d", got, later)
 	}
 }
@@ -114,5 +114,29 @@ func TestSnapshotUnreadable(t *testing.T) {
 		if got, err := os.ReadFile(s.path()); err != nil || string(got) != text {
 			t.Errorf("the file is %q now, err %v", got, err)
 		}
+	}
+}
+
+// TestOldSnapshot: what an old snapshot brings back does not let bulk go on, since
+// nobody knows what was used after it.
+func TestOldSnapshot(t *testing.T) {
+	for _, c := range []struct {
+		age  time.Duration
+		goes bool
+	}{{10 * time.Second, true}, {3 * time.Hour, false}} {
+		r := newRig(t, realRedis(t))
+		s := &Snapshots{Control: r.c, Dir: t.TempDir(), Every: time.Nanosecond, Configure: func(context.Context) error { r.configure(); return nil }}
+		r.must(s.Keep(t.Context()))
+		r.wantStarts("bulk", true)
+		r.must(s.Keep(t.Context()))
+		used := r.dayUse()
+		r.must(r.rdb.FlushAll(t.Context()).Err())
+		now := time.Now().Add(c.age)
+		r.c.Now = func() time.Time { return now }
+		r.must(s.Keep(t.Context()))
+		if got := r.dayUse(); got != used {
+			t.Errorf("%s: %d used, want %d", c.age, got, used)
+		}
+		r.wantStarts("bulk", c.goes)
 	}
 }
