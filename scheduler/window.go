@@ -47,6 +47,21 @@ func (w Window) At(t time.Time) (ppm int64, until time.Time) {
 	return ppm, time.Time{}
 }
 
+// before gives the share of just before the last change and the moment of that,
+// looked for as far back as reach; zero when there was none.
+func (w Window) before(t time.Time, reach time.Duration) (ppm int64, since time.Time) {
+	if w.zone == nil {
+		return million, time.Time{}
+	}
+	now := w.share(t)
+	for at := t.Truncate(time.Minute); t.Sub(at) <= reach; at = at.Add(-time.Minute) {
+		if was := w.share(at.Add(-time.Minute)); was != now {
+			return was, at
+		}
+	}
+	return now, time.Time{}
+}
+
 func (w Window) share(t time.Time) int64 {
 	t = t.In(w.zone)
 	minute := t.Hour()*60 + t.Minute()

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,8 +17,25 @@ type Windows struct {
 	Control *Control
 	Of      map[string]Window // by class
 	Owner   string            // names the leader in pauses
+	// Ramp is how long a share that grows takes from what it was to what it is, so
+	// that a window does not open with a burst. 0 means WindowRamp, less is none.
+	Ramp time.Duration
 
 	last map[string]int64 // share by class when it was last put into force; only Apply's
+}
+
+// WindowRamp is the usual time in which a window opens.
+const WindowRamp = 2 * time.Minute
+
+// opens is the ramp of a share that grew lately; ok is false when there is none.
+func (w *Windows) opens(class string, now time.Time) (s share, ok bool) {
+	ramp := cmp.Or(w.Ramp, WindowRamp)
+	to, _ := w.Of[class].At(now)
+	from, since := w.Of[class].before(now, ramp)
+	if since.IsZero() || from >= to || !now.Before(since.Add(ramp)) {
+		return share{}, false
+	}
+	return share{from: from, to: to, begin: since, end: since.Add(ramp)}, true
 }
 
 // Check finds a class that does not exist or that people wait for.
@@ -48,9 +66,12 @@ func (w *Windows) Apply(ctx context.Context) error {
 		ppm, until := w.Of[name].At(now)
 		shares[name] = ppm
 		p := limiter.Pause{Class: name, Reason: ReasonWindow, Owner: w.Owner, Until: now.Add(PauseLease), Detail: w.detail(name, until)}
+		ramp, opens := w.opens(name, now)
 		switch {
 		case ppm == 0:
 			pauses = append(pauses, p)
+		case opens:
+			throttles = append(throttles, ramp.throttle(name, p))
 		case ppm < million:
 			throttles = append(throttles, share{to: ppm}.throttle(name, p))
 		}
@@ -124,6 +145,9 @@ func (w *Windows) tell(ctx context.Context, shares map[string]int64, inForce map
 			kind, text = limiter.EventPause, fmt.Sprintf("class %s is closed by its %s", name, w.detail(name, until))
 		case million:
 			kind, text = limiter.EventResume, fmt.Sprintf("class %s is open by its %s", name, w.detail(name, until))
+		}
+		if ramp, opens := w.opens(name, now); opens {
+			text += fmt.Sprintf(", little by little until %s", ramp.end.In(w.Of[name].zone).Format("15:04:05"))
 		}
 		w.Control.note(ctx, kind, Target{Class: name}, w.Owner, text)
 	}

@@ -14,7 +14,7 @@ func windowsOf(r *rig, text string, now *time.Time) *Windows {
 	w, err := ParseWindow("windows.bulk", text, time.UTC)
 	r.must(err)
 	r.c.Now = func() time.Time { return *now }
-	return &Windows{Control: r.c, Of: map[string]Window{"bulk": w}, Owner: "sched"}
+	return &Windows{Control: r.c, Of: map[string]Window{"bulk": w}, Owner: "sched", Ramp: -1}
 }
 
 func clockText(t time.Time) string { return t.UTC().Format("15:04") }
@@ -85,6 +85,46 @@ func TestWindowsApply(t *testing.T) {
 	w.Of = nil
 	r.must(w.Apply(t.Context()))
 	r.wantStarts("bulk", true)
+}
+
+// TestWindowsOpenByARamp: a window opens little by little from the share before
+// it, whichever leader applies it, and closes at once.
+func TestWindowsOpenByARamp(t *testing.T) {
+	r := newRig(t, realRedis(t))
+	opens := time.Now().Truncate(time.Minute).Add(10 * time.Minute) // leases end by Redis's own clock
+	closes := opens.Add(10 * time.Minute)
+	now := opens.Add(-time.Second)
+	w := windowsOf(r, clockText(opens)+"-"+clockText(closes)+"@80%, else @0%", &now)
+	w.Ramp = 0
+	apply := func(w *Windows) limiter.Throttle {
+		t.Helper()
+		r.must(w.Apply(t.Context()))
+		ts, err := r.lim.Throttles(t.Context())
+		r.must(err)
+		if len(ts) > 1 {
+			t.Fatalf("throttles %+v", ts)
+		}
+		return append(ts, limiter.Throttle{})[0]
+	}
+	apply(w)
+	for _, c := range []struct {
+		after time.Duration
+		ppm   int64
+	}{{0, 0}, {30 * time.Second, 200_000}, {time.Minute, 400_000}, {119 * time.Second, 793_333}, {2 * time.Minute, 800_000}, {5 * time.Minute, 800_000}} {
+		now = opens.Add(c.after)
+		leader := &Windows{Control: r.c, Of: w.Of, Owner: "another"}
+		if got := apply(leader).SharePPM(now); got != c.ppm {
+			t.Errorf("after %s bulk has %d ppm, want %d", c.after, got, c.ppm)
+		}
+	}
+	if got := r.events(limiter.EventThrottle); len(got) == 0 || !strings.Contains(got[0], "little by little until") {
+		t.Errorf("events %q", got)
+	}
+	now = closes
+	if got := apply(w); got.Class != "" {
+		t.Errorf("after the end: %+v, want it closed at once", got)
+	}
+	r.wantStarts("bulk", false)
 }
 
 // TestWindowsCheck: a class that does not exist, or that people wait for.

@@ -26,11 +26,13 @@ type Config struct {
 	Worker  WorkerConfig  `yaml:"worker"`
 	Records RecordsConfig `yaml:"records"`
 
-	Features  []string          `yaml:"features"`  // the features that there are; others are refused. Absent: any
-	Health    HealthConfig      `yaml:"health"`    // when interactive callers suffer, and what follows
-	Windows   map[string]string `yaml:"windows"`   // class → "22:00-07:00@100%, else @10%", in time_zone
-	Gateway   GatewayConfig     `yaml:"gateway"`   //
-	Dashboard DashboardConfig   `yaml:"dashboard"` //
+	Features []string          `yaml:"features"` // the features that there are; others are refused. Absent: any
+	Health   HealthConfig      `yaml:"health"`   // when interactive callers suffer, and what follows
+	Windows  map[string]string `yaml:"windows"`  // class → "22:00-07:00@100%, else @10%", in time_zone
+	// WindowRamp is how long a window takes to open. Default 2m; 0 opens it at once.
+	WindowRamp *time.Duration  `yaml:"window_ramp"`
+	Gateway    GatewayConfig   `yaml:"gateway"`   //
+	Dashboard  DashboardConfig `yaml:"dashboard"` //
 
 	Spend     SpendConfig               `yaml:"spend"`     // reserved
 	Schedules map[string]ScheduleConfig `yaml:"schedules"` // reserved

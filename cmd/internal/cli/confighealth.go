@@ -127,7 +127,21 @@ func (c *Config) checkWindows() error {
 			return err
 		}
 	}
+	if r := c.WindowRamp; r != nil && (*r < 0 || *r > time.Hour) {
+		return fmt.Errorf("window_ramp: %s; want 0s to 1h", *r)
+	}
 	return nil
+}
+
+// windowRamp is the scheduler's, where 0 stands for its own default.
+func (c *Config) windowRamp() time.Duration {
+	switch {
+	case c.WindowRamp == nil:
+		return 0
+	case *c.WindowRamp == 0:
+		return -1
+	}
+	return *c.WindowRamp
 }
 
 // zone is that of windows and months; check has made sure that it exists.

@@ -60,7 +60,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Control: control,
 		Monitor: &scheduler.Monitor{Control: control, Source: source, Owner: owner, Rules: b.conf.Health.rules(),
 			Watch: scheduler.Watch{Thresholds: all, Features: own}},
-		Windows:   &scheduler.Windows{Control: control, Of: b.conf.workWindows(), Owner: owner},
+		Windows:   &scheduler.Windows{Control: control, Of: b.conf.workWindows(), Owner: owner, Ramp: b.conf.windowRamp()},
 		Sweeper:   &scheduler.Sweeper{Redis: b.rdb, Store: b.store, Owner: owner, Logger: b.log},
 		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
 		Learner:   &scheduler.Learner{Control: control, Source: source, Zone: b.conf.zone(), Owner: owner},
@@ -86,7 +86,7 @@ func (c *Config) workWindows() map[string]scheduler.Window {
 
 // schedulerDigest tells schedulers apart that would decide differently.
 func (c *Config) schedulerDigest() string {
-	return digest(c.Health, c.Windows, c.TimeZone, c.limiterConfig())
+	return digest(c.Health, c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig())
 }
 
 // digest is a short name for settings: equal ones have the same.
