@@ -89,7 +89,7 @@ func (c *call) estimate() error {
 	if !c.route.rule.tokens {
 		return nil
 	}
-	c.ask = Ask{Method: c.route.method, Model: c.model, Lane: c.obs.Lane, Feature: c.caller.Feature, Body: c.body}
+	c.ask = Ask{Method: c.route.method, Model: c.model, Lane: c.obs.Lane, Class: c.caller.Class, Feature: c.caller.Feature, Body: c.body}
 	var err error
 	if c.guess, err = c.t.cfg.Estimator.Ask(c.ask); err != nil {
 		return refuse(http.StatusBadRequest, "%v", err)

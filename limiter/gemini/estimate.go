@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"cmp"
+	"math"
 	"sync"
 	"time"
 
@@ -12,25 +14,39 @@ type Ask struct {
 	Method  string // "generateContent", …
 	Model   Model
 	Lane    limiter.Lane
+	Class   string // whose quantile of the output is taken
 	Feature string
 	Body    []byte
 }
 
-// Estimate is what a call is expected to take at most.
+// Estimate is what a call is expected to take. Money is the most that it may
+// cost, so that many calls at once cannot pass a cap together.
 type Estimate struct {
 	Amounts limiter.Amounts
 	Input   int64 // input tokens by rule, before the learned correction
+	Output  int64 // output tokens that the request allows at most
 	Least   int64 // input tokens that the request surely has
 
-	cache string // name of the cached content that is used
+	cache   string // name of the cached content that is used
+	shape   shape
+	answers int64 // candidates
 }
+
+// DefaultQuantile is the part of calls, in ppm, whose output stays within its
+// estimate, for a class that has none of its own.
+const DefaultQuantile = 950_000
 
 // Estimator guesses what a request takes. The zero value works, without
 // learning and without money.
 type Estimator struct {
 	Prices   *PriceBook       // nil: no money in the estimates
 	Now      func() time.Time // for prices; nil means time.Now
-	Learning Learning         // corrects the input by what calls of the same lane and feature took
+	Learning *Learning        // corrects estimates by what calls of the same lane and feature took; nil does not
+	// Quantiles of the output that is estimated once it is learned, per class in
+	// ppm of its calls; absent means DefaultQuantile. A low one lets more calls of
+	// short answers in at once, and leaves more of what long ones take to be
+	// charged while they run.
+	Quantiles map[string]int64
 
 	mu     sync.Mutex
 	cached map[string]int64 // tokens of cached contents by name, as last reported; guarded by mu
@@ -52,15 +68,15 @@ func (e *Estimator) Estimate(method, model string, body []byte) (limiter.Amounts
 }
 
 // Ask estimates a request: its input by what is in it, its output by the most
-// that it allows, its money by the price book (0 when the price is unknown).
+// that it allows, both corrected by what was learned, its money by the price book
+// (0 when the price is unknown).
 func (e *Estimator) Ask(a Ask) (Estimate, error) {
 	r, err := readRequest(a)
 	if err != nil {
 		return Estimate{}, err
 	}
-	rule, least := r.input()
-	rule += e.cachedTokens(r.cached)
-	input, output := e.Learning.correct(a.Lane, a.Feature, rule), r.output()
+	got := e.byRule(r)
+	input, output := e.learned(a, got)
 	m := limiter.Amounts{
 		limiter.Requests: max(1, r.texts), limiter.InputTokens: input, limiter.OutputTokens: output,
 		limiter.TotalTokens: input + output, limiter.Images: r.images(), limiter.Concurrency: 1,
@@ -68,8 +84,35 @@ func (e *Estimator) Ask(a Ask) (Estimate, error) {
 	if rules[a.Method].stream {
 		m[limiter.Streams] = 1
 	}
-	m[limiter.MicroUSD] = e.money(a.Model.Name, Usage{Prompt: input, Candidates: output, Tier: r.tier})
-	return Estimate{Amounts: m, Input: rule, Least: min(least, input), cache: r.cached}, nil
+	m[limiter.MicroUSD] = e.money(a.Model.Name, Usage{Prompt: max(input, got.Input), Candidates: got.Output, Tier: r.tier})
+	got.Amounts, got.Least = m, min(got.Least, input)
+	return got, nil
+}
+
+func (e *Estimator) byRule(r *request) Estimate {
+	s, least := r.input()
+	s.media += float64(e.cachedTokens(r.cached))
+	return Estimate{
+		Input: int64(math.Ceil(s.tokens())), Output: r.output(), Least: least,
+		cache: r.cached, shape: s, answers: max(1, r.answers),
+	}
+}
+
+// learned corrects an estimate by what the same lane and feature took.
+func (e *Estimator) learned(a Ask, by Estimate) (input, output int64) {
+	key := pairKey{a.Lane, a.Feature}
+	input, output = by.Input, by.Output
+	if n, ok := e.Learning.input(key, by.shape); ok {
+		input = n
+	}
+	if n, ok := e.Learning.output(key, e.quantile(a.Class)); ok {
+		output = min(output, n*by.answers)
+	}
+	return input, output
+}
+
+func (e *Estimator) quantile(class string) float64 {
+	return float64(cmp.Or(e.Quantiles[class], DefaultQuantile)) / 1_000_000
 }
 
 func (e *Estimator) money(model string, u Usage) int64 {
@@ -96,10 +139,29 @@ func (e *Estimator) cachedTokens(name string) int64 {
 	return unknownCache
 }
 
-// Learn takes what a call really had.
-func (e *Estimator) Learn(a Ask, estimated Estimate, u Usage) {
-	e.Learning.learn(a.Lane, a.Feature, estimated.Input, u.Input())
-	if estimated.cache == "" || u.Cached <= 0 {
+// Learn takes what a call really had. The output of one that did not finish
+// tells nothing.
+func (e *Estimator) Learn(a Ask, estimated Estimate, u Usage, finished bool) {
+	output := int64(-1)
+	if finished && estimated.Output > 0 {
+		output = (u.Output() + estimated.answers - 1) / max(1, estimated.answers)
+	}
+	if e.cacheKnown(estimated.cache) {
+		e.Learning.learn(pairKey{a.Lane, a.Feature}, estimated.shape, u.Input(), output)
+	}
+	e.learnCache(estimated.cache, u.Cached)
+}
+
+// cacheKnown is false for a cached content whose size was only guessed.
+func (e *Estimator) cacheKnown(name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.cached[name]
+	return ok || name == ""
+}
+
+func (e *Estimator) learnCache(name string, tokens int64) {
+	if name == "" || tokens <= 0 {
 		return
 	}
 	e.mu.Lock()
@@ -107,7 +169,7 @@ func (e *Estimator) Learn(a Ask, estimated Estimate, u Usage) {
 	if e.cached == nil {
 		e.cached = map[string]int64{}
 	}
-	if _, known := e.cached[estimated.cache]; known || len(e.cached) < cacheNames {
-		e.cached[estimated.cache] = u.Cached
+	if _, known := e.cached[name]; known || len(e.cached) < cacheNames {
+		e.cached[name] = tokens
 	}
 }

@@ -281,43 +281,11 @@ func TestEstimatedMoney(t *testing.T) {
 	}
 }
 
-func TestLearning(t *testing.T) {
-	e := &Estimator{Learning: Learning{On: true}}
-	model := Model{Name: "m", Context: DefaultContext, MaxOutput: DefaultMaxOutput}
-	ask := Ask{Method: "generateContent", Model: model, Feature: "tags", Body: []byte(`{"contents":[{"parts":[{"text":"` + strings.Repeat("東京", 500) + `"}]}]}`)}
-	first, err := e.Ask(ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 100 {
-		now, _ := e.Ask(ask)
-		if i < learnAfter-1 && now.Amounts != first.Amounts {
-			t.Fatalf("corrected after %d calls", i)
-		}
-		e.Learn(ask, now, Usage{Prompt: first.Input * 6 / 10})
-	}
-	learned, _ := e.Ask(ask)
-	if got := float64(learned.Amounts[limiter.InputTokens]) / float64(first.Input); got < 0.59 || got > 0.65 {
-		t.Errorf("learned %.2f, want just above 0.60", got)
-	}
-	other := ask
-	other.Feature = "chat"
-	if got, _ := e.Ask(other); got.Amounts != first.Amounts {
-		t.Error("another feature has learned it too")
-	}
-	for i := range 50 { // a mixed feature stays above its mean
-		e.Learn(ask, learned, Usage{Prompt: first.Input * int64(6+4*(i%2)) / 10})
-	}
-	if mixed, _ := e.Ask(ask); mixed.Amounts[limiter.InputTokens] < first.Input {
-		t.Errorf("%d of %d: half of the calls are larger", mixed.Amounts[limiter.InputTokens], first.Input)
-	}
-}
-
 func TestCachedContentIsLearned(t *testing.T) {
 	e := &Estimator{}
 	ask := Ask{Method: "generateContent", Model: Model{Name: "m"}, Body: []byte(`{"cachedContent":"cachedContents/x",` + question[1:])}
 	first, _ := e.Ask(ask)
-	e.Learn(ask, first, Usage{Prompt: 5010, Cached: 5000})
+	e.Learn(ask, first, Usage{Prompt: 5010, Cached: 5000}, true)
 	second, _ := e.Ask(ask)
 	if got := first.Amounts[limiter.InputTokens] - second.Amounts[limiter.InputTokens]; got != unknownCache-5000 {
 		t.Errorf("%v, then %v", first.Amounts, second.Amounts)

@@ -158,7 +158,7 @@ func (c *call) learn(a *answer, got Answer) {
 		c.t.log.Debug("the provider's token counts do not add up", "lane", c.obs.Lane.String(), "trace_id", c.obs.TraceID)
 	}
 	if a.hasUsage && got.Err == nil {
-		c.t.cfg.Estimator.Learn(c.ask, c.guess, c.obs.Usage)
+		c.t.cfg.Estimator.Learn(c.ask, c.guess, c.obs.Usage, a.finished > 0)
 	}
 }
 

@@ -130,7 +130,7 @@ func (r *request) see(f *field, raw []byte) {
 	case "json":
 		r.text.add(weighJSON(raw))
 	case "content":
-		r.text.loose += overhead * 100
+		r.text.signs += overhead * 100
 	case "text of batch":
 		r.texts++
 	case "cached":
@@ -183,13 +183,18 @@ func (r *request) seeMedia(f *field, raw []byte) {
 	}
 }
 
-// input is the tokens that go in: at most, and those that surely do.
-func (r *request) input() (most, least int64) {
+// input is the tokens that go in: what they are made of, and those that surely
+// do.
+func (r *request) input() (s shape, least int64) {
 	var media int64
 	for _, p := range r.parts {
 		media += p.tokens(r)
 	}
-	return r.text.most() + media + overhead, r.text.least() + media/2
+	s = shape{
+		words: float64(r.text.words) / 100, signs: float64(r.text.signs)/100 + overhead,
+		han: float64(r.text.han) / 100, foreign: float64(r.text.foreign) / 100, media: float64(media),
+	}
+	return s, r.text.least() + media/2
 }
 
 // output is the most that may come out: the cap, and a thinking budget stated

@@ -22,13 +22,15 @@ const (
 	leastWord = 100 // a word of ASCII letters is one token at least
 )
 
-// textCount adds up the weight of a text, apart for what is sure within a few
-// hundredths (words of ASCII letters) and what may be a third less.
+// textCount adds up the weight of a text by what it is made of. Words of ASCII
+// letters are sure within a few hundredths, the rest may be a third less.
 type textCount struct {
-	sure  int64
-	loose int64
-	word  int64 // weight of the ASCII word at hand
-	blank bool  // after white space
+	words   int64 // of ASCII letters
+	signs   int64 // all else of ASCII
+	han     int64 // ideographs
+	foreign int64 // all else beyond ASCII
+	word    int64 // weight of the ASCII word at hand
+	blank   bool  // after white space
 }
 
 // rune takes the next character.
@@ -39,7 +41,11 @@ func (t *textCount) rune(r rune) {
 	}
 	t.endWord()
 	t.blank = false
-	t.loose += weight(r)
+	if n := weight(r); n == wHan {
+		t.han += n
+	} else {
+		t.foreign += n
+	}
 }
 
 func (t *textCount) ascii(c byte) {
@@ -56,23 +62,23 @@ func (t *textCount) ascii(c byte) {
 	default: // a digit weighs what a symbol does
 		t.endWord()
 		t.blank = false
-		t.loose += wSymbol
+		t.signs += wSymbol
 	}
 }
 
 func (t *textCount) space(c byte) {
 	switch {
 	case t.blank:
-		t.loose += wBlank
+		t.signs += wBlank
 	case c == '\n':
-		t.loose += wNewline
+		t.signs += wNewline
 	}
 	t.blank = true
 }
 
 func (t *textCount) endWord() {
 	if t.word > 0 {
-		t.sure += max(t.word, leastWord)
+		t.words += max(t.word, leastWord)
 		t.word = 0
 	}
 }
@@ -80,13 +86,15 @@ func (t *textCount) endWord() {
 // add puts a finished text to a sum of several.
 func (t *textCount) add(more textCount) {
 	more.endWord()
-	t.sure += more.sure
-	t.loose += more.loose
+	t.words += more.words
+	t.signs += more.signs
+	t.han += more.han
+	t.foreign += more.foreign
 }
 
 // most and least are tokens that the text may have.
-func (t *textCount) most() int64  { return (t.sure + t.loose + 99) / 100 }
-func (t *textCount) least() int64 { return t.sure*85/10_000 + t.loose*60/10_000 }
+func (t *textCount) most() int64  { return (t.words + t.signs + t.han + t.foreign + 99) / 100 }
+func (t *textCount) least() int64 { return t.words*85/10_000 + (t.signs+t.han+t.foreign)*60/10_000 }
 
 // EstimateText is about how many tokens a text has, rather too many than too few.
 func EstimateText(s string) int64 {

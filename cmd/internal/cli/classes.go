@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"time"
 
 	"nightshift/limiter"
@@ -15,6 +16,23 @@ var defaultClasses = []limiter.Class{
 	{Name: "bulk", Pausable: true, Smooth: true, Tickets: true},                                            //
 	{Name: "evaluation", CapPPM: 200_000, Pausable: true, Smooth: true, Tickets: true},                     // a test of prompts must not slow the night's run
 	{Name: "background", CapPPM: 100_000, Pausable: true, Smooth: true, Tickets: true},                     //
+}
+
+// defaultQuantiles are the parts of calls whose output stays within its estimate,
+// in ppm, where a class has another than gemini.DefaultQuantile. People's answers
+// are charged by the middle one, so that more of them get in at once; what a long
+// one takes is charged while it runs. An agent's step that was let in should end.
+var defaultQuantiles = map[string]int64{"interactive": 500_000, "agent": 800_000}
+
+// quantiles is that table with the configuration's changes.
+func (c *Config) quantiles() map[string]int64 {
+	out := maps.Clone(defaultQuantiles)
+	for name, class := range c.Classes {
+		if class.OutputQuantile != nil {
+			out[name] = int64(*class.OutputQuantile * ppm)
+		}
+	}
+	return out
 }
 
 func classNames() []string {

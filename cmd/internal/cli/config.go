@@ -80,14 +80,17 @@ type LimitConfig struct {
 
 // ClassConfig changes a class of the default table; absent keys keep its value.
 type ClassConfig struct {
-	Guarantee   *float64       `yaml:"guarantee"`    // share it may always claim while it has traffic
-	Floor       *float64       `yaml:"floor"`        // share that is free for it at any moment
-	Trickle     *float64       `yaml:"trickle"`      // share it may always use, so that it never starves
-	Cap         *float64       `yaml:"cap"`          // share of each minute's limit that it may use at most
-	OutputFloor *float64       `yaml:"output_floor"` // share of output tokens that is free for it at any moment
-	MaxWait     *time.Duration `yaml:"max_wait"`
-	Pausable    *bool          `yaml:"pausable"`
-	Fallback    string         `yaml:"fallback"` // reserved
+	Guarantee   *float64 `yaml:"guarantee"`    // share it may always claim while it has traffic
+	Floor       *float64 `yaml:"floor"`        // share that is free for it at any moment
+	Trickle     *float64 `yaml:"trickle"`      // share it may always use, so that it never starves
+	Cap         *float64 `yaml:"cap"`          // share of each minute's limit that it may use at most
+	OutputFloor *float64 `yaml:"output_floor"` // share of output tokens that is free for it at any moment
+	// OutputQuantile is the part of calls whose output stays within what is
+	// charged for them at first, once it is learned; above 0 and below 1.
+	OutputQuantile *float64       `yaml:"output_quantile"`
+	MaxWait        *time.Duration `yaml:"max_wait"`
+	Pausable       *bool          `yaml:"pausable"`
+	Fallback       string         `yaml:"fallback"` // reserved
 }
 
 // RunConfig has the defaults of run, plan and enqueue.

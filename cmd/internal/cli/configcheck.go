@@ -109,6 +109,9 @@ func (c *Config) checkClasses() error {
 				return err
 			}
 		}
+		if q := cc.OutputQuantile; q != nil && (!(*q >= 0.01) || *q > 0.999) {
+			return fmt.Errorf("%s.output_quantile: %v; want a part of calls from 0.01 to 0.999", key, *q)
+		}
 		if cc.Guarantee != nil {
 			sum += *cc.Guarantee
 		}

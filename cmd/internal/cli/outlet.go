@@ -18,6 +18,7 @@ type outlet struct {
 	lanes     *gemini.LaneMap
 	records   *gemini.Recorder
 	meter     *gemini.Meter
+	learning  *gemini.Learning
 	kept      gemini.Records // both
 }
 
@@ -38,9 +39,12 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	}
 	o := &outlet{lanes: lanes, records: records}
 	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})
+	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
 	o.kept = gemini.Fan(records, o.meter)
+	prices := gemini.EmbeddedPrices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Gate: b.lim, Lanes: lanes,
+		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices,
 		Observe: observe, Records: o.kept, MaxWait: b.conf.maxWaits(), Logger: b.log,
 	})
 	if err != nil {
@@ -56,8 +60,10 @@ func processName(kind string) string {
 	return fmt.Sprintf("%s:%s:%d", kind, host, os.Getpid())
 }
 
-// close writes the last call records and counts down.
+// close writes the last call records and counts down, and hands over what was
+// learned last.
 func (o *outlet) close(log *slog.Logger) {
+	o.learning.Close()
 	if err := firstError(o.records.Close(), o.meter.Close()); err != nil {
 		log.Warn("the last call records could not be written", "err", err)
 	}
