@@ -126,7 +126,7 @@ func (r *Redis) call(ctx context.Context, s *redis.Script, l Lane, keys []string
 	argv[0], argv[1] = r.clockArg(), r.cal.at(r.now()).text
 	got, err := s.Run(ctx, r.rdb, keys, append(argv, args...)...).Slice()
 	if err != nil {
-		return reply{}, fmt.Errorf("limiter: %w", err)
+		return reply{}, storeError(err)
 	}
 	return r.head(l, got)
 }
