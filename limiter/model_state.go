@@ -3,6 +3,7 @@ package limiter
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 )
 
@@ -116,6 +117,11 @@ func (m *Model) Counters(context.Context) (Snapshot, error) {
 		}
 		s.Counters = append(s.Counters, n.view(t).counters()...)
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
+		if n := m.node(name, m.now.UnixMilli()); n != nil {
+			s.Counters = append(s.Counters, n.view(n.header.last).counters()...)
+		}
+	}
 	return s, nil
 }
 
@@ -127,6 +133,12 @@ func (m *Model) Restore(_ context.Context, s Snapshot) error {
 		m.enforce(next)
 	}
 	for _, x := range s.Counters {
+		if x.Node != "" {
+			if n := m.node(x.Node, m.now.UnixMilli()); n != nil {
+				n.restore(x)
+			}
+			continue
+		}
 		n, _, err := m.enter(x.Lane)
 		if errors.Is(err, ErrUnknownLane) {
 			continue

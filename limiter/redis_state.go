@@ -44,29 +44,60 @@ func (r *Redis) Counters(ctx context.Context) (Snapshot, error) {
 		}
 		s.Counters = append(s.Counters, v.counters()...)
 	}
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	return s, r.nodeCounters(ctx, c.effective, &s)
+}
+
+// nodeCounters adds those of the nodes with a limit by the day or month.
+func (r *Redis) nodeCounters(ctx context.Context, c Config, s *Snapshot) error {
+	nodes, err := r.Nodes(ctx)
+	for _, node := range nodes {
+		if !c.nodePlan(node).counts() {
+			continue
+		}
+		v, err := r.viewOf(ctx, c.laneOf(node), r.keys.node(node), node)
+		if err != nil && !errors.Is(err, ErrUnknownLane) {
+			return err
+		}
+		s.Counters = append(s.Counters, v.counters()...)
+	}
+	return err
+}
+
+// counts tells whether something has a limit by the day or month.
+func (p plan) counts() bool {
+	return slices.ContainsFunc(p.dims, func(d dim) bool { return d.window == Day || d.window == Month })
 }
 
 // Restore raises day and month counters to what a snapshot holds, where its day
 // or month still lasts, and sets what was set over the configuration and is not
-// set now. Lanes that are not configured are passed over.
+// set now. Lanes and nodes that have no limits are passed over.
 func (r *Redis) Restore(ctx context.Context, s Snapshot) error {
 	if err := r.bringBack(ctx, s.Overrides); err != nil {
 		return err
 	}
-	byLane := map[Lane][]any{}
+	type whose struct {
+		lane Lane
+		node string
+	}
+	args := map[whose][]any{}
 	for _, c := range s.Counters {
-		byLane[c.Lane] = append(byLane[c.Lane], c.Class, int(c.Unit), int(c.Window), c.Start.UnixMilli(), c.Used)
+		w := whose{c.Lane, c.Node}
+		args[w] = append(args[w], c.Class, int(c.Unit), int(c.Window), c.Start.UnixMilli(), c.Used)
 	}
-	lanes, err := r.Lanes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, l := range lanes {
-		if args := byLane[l.Lane]; len(args) > 0 {
-			if _, err := r.call(ctx, restoreScript, l.Lane, r.lane(l.Lane).keys, args...); err != nil {
-				return err
-			}
+	for w, list := range args {
+		if w.lane.Scope() != r.scope {
+			continue
+		}
+		keys := r.keys.lane(w.lane)
+		if w.node != "" {
+			keys = r.keys.node(w.node)
+		}
+		_, err := r.call(ctx, restoreScript, w.lane, keys, append([]any{w.node}, list...)...)
+		if err != nil && !errors.Is(err, ErrUnknownLane) {
+			return err
 		}
 	}
 	return nil

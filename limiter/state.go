@@ -195,7 +195,7 @@ func (v laneView) counters() []Counter {
 		}
 		for i, c := range v.plan.classes {
 			if n := v.use[d][i]; n > 0 {
-				out = append(out, Counter{Lane: v.plan.lane, Class: c.Name, Unit: p.unit, Window: p.window,
+				out = append(out, Counter{Lane: v.plan.lane, Node: v.plan.node, Class: c.Name, Unit: p.unit, Window: p.window,
 					Start: time.UnixMilli(start), Used: n})
 			}
 		}
@@ -214,7 +214,8 @@ type Snapshot struct {
 
 // Counter is the use of a class in one day or month.
 type Counter struct {
-	Lane   Lane      `json:"lane"`
+	Lane   Lane      `json:"lane"`           // whose counter it is
+	Node   string    `json:"node,omitempty"` // or, where this is set, the node's: "tenant/acme"
 	Class  string    `json:"class"`
 	Unit   Unit      `json:"unit"`
 	Window Window    `json:"window"`
