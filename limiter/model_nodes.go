@@ -23,6 +23,7 @@ func (m *Model) byPattern(name string, n, from *modelLane, t int64) *modelLane {
 		return n
 	}
 	p := from.plan
+	p.lane = m.config.laneOf(name)
 	p.node = name
 	m.reshape(m.nodes, name, p, t)
 	n = m.nodes[name]
