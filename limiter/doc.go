@@ -45,6 +45,13 @@
 // a window once interactive stirs. margin is 1.5·√Σ(spread·estimate)² over the
 // calls that are open: what they may settle above their estimates, most likely.
 //
+// The floor is the configured one or, where a lane lends "auto", what somebody
+// learned that the class needs at this hour (SetFloors), within 2 % and the
+// guarantee. It holds until it is renewed or its time is over; then the assumed
+// 10 % count again. Of a day's or month's limit there is no peak: protect is the
+// floor, and of a day a learned one is what was used and will be until the reset.
+// What is too large for good goes by the configured floors alone.
+//
 // Classes that are smoothed keep a pace: each admission moves the class's pace on
 // by cost·61 s ÷ (1.1·C), and while the pace is more than half a second ahead of
 // the clock nothing is admitted. Without it the first burst returns every 61 s for

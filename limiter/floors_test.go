@@ -17,14 +17,13 @@ func (b *bench) auto(change ...func(*Config)) {
 	b.must(b.Configure(b.Context(), c))
 }
 
-// learn sets floors of interactive for ten minutes; they count from the next slot on.
+// learn sets floors of interactive for ten minutes; they count at once.
 func (b *bench) learn(floors ...Floor) {
 	b.Helper()
 	for i := range floors {
 		floors[i].Class = "interactive"
 	}
 	b.must(b.SetFloors(b.Context(), b.lane, floors, b.now.Add(10*time.Minute)))
-	b.wait(500 * time.Millisecond)
 }
 
 // floorIs checks what is kept for interactive of a limit, and what is said of it.
@@ -55,9 +54,9 @@ func TestLearnedFloor(t *testing.T) {
 		q := b.request("bulk", Amounts{981})
 		b.refused(q, ReasonTooLarge)
 		b.granted(b.request("bulk", Amounts{900}))
-		b.wait(10*time.Minute - 501*time.Millisecond)
+		b.wait(10*time.Minute - time.Millisecond)
 		b.floorIs("rpm", 20, "floor 2 %: Mon 03:00 was always quiet")
-		b.wait(500 * time.Millisecond)
+		b.wait(time.Millisecond)
 		b.floorIs("rpm", 100, "floor 10 %: what was learned ended at 12:10 UTC, no scheduler renews it")
 		b.learn()
 		b.floorIs("rpm", 100, unlearned)

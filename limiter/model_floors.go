@@ -23,6 +23,7 @@ func (m *Model) SetFloors(_ context.Context, lane Lane, floors []Floor, until ti
 		n.learned = newLearned(floors, until)
 	}
 	n.learnt()
+	n.reserves()
 	return nil
 }
 

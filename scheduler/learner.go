@@ -40,14 +40,14 @@ func (l *Learner) Look(ctx context.Context) error {
 	if err := l.hours.catchUp(ctx, now); err != nil {
 		return err
 	}
-	lanes, err := l.Control.Limiter.Lanes(ctx)
+	c, err := l.Control.Limiter.Effective(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, lane := range lanes {
+	for _, lane := range c.Lanes {
 		if lane.Lend == "auto" || lane.Lend == "" {
-			errs = append(errs, l.lane(ctx, lane.Lane, now))
+			errs = append(errs, l.lane(ctx, lane.Lane, c.Classes, now))
 		}
 	}
 	return errors.Join(errs...)
@@ -55,9 +55,9 @@ func (l *Learner) Look(ctx context.Context) error {
 
 // lane sets one lane's floors. One of which no class's week is known keeps what
 // it has: that ends by itself.
-func (l *Learner) lane(ctx context.Context, lane limiter.Lane, now time.Time) error {
+func (l *Learner) lane(ctx context.Context, lane limiter.Lane, classes []limiter.Class, now time.Time) error {
 	profiles := map[string]*profile{}
-	for _, c := range l.Control.Classes {
+	for _, c := range classes {
 		p := newProfile(l.zone(), l.hours.done, l.hours.of(keyOf(lane, c.Name)))
 		if c.GuaranteePPM > 0 && p.known() {
 			profiles[c.Name] = p
@@ -71,9 +71,13 @@ func (l *Learner) lane(ctx context.Context, lane limiter.Lane, now time.Time) er
 	if err != nil {
 		return err
 	}
-	var floors []limiter.Floor
-	for _, limit := range state.Limits {
-		for _, c := range l.Control.Classes {
+	return l.Control.Limiter.SetFloors(ctx, lane, floorsFor(state.Limits, classes, profiles, now), now.Add(floorsLast))
+}
+
+// floorsFor are the floors of now of the classes that have a profile.
+func floorsFor(limits []limiter.LimitState, classes []limiter.Class, profiles map[string]*profile, now time.Time) (floors []limiter.Floor) {
+	for _, limit := range limits {
+		for _, c := range classes {
 			if p := profiles[c.Name]; p != nil {
 				if f, ok := p.floorFor(c, limit, now); ok {
 					floors = append(floors, f)
@@ -81,7 +85,7 @@ func (l *Learner) lane(ctx context.Context, lane limiter.Lane, now time.Time) er
 			}
 		}
 	}
-	return l.Control.Limiter.SetFloors(ctx, lane, floors, now.Add(floorsLast))
+	return floors
 }
 
 func (l *Learner) zone() *time.Location {

@@ -32,7 +32,7 @@ func (s *evenUse) Usage(_ context.Context, step gemini.Step, from, to time.Time)
 func learnerRig(t *testing.T) (r *rig, source *evenUse, now *time.Time) {
 	r = newRig(t, realRedis(t))
 	r.lend("auto")
-	at := time.Now().Truncate(time.Hour).Add(30 * time.Minute)
+	at := time.Now().Truncate(time.Hour).Add(90 * time.Minute) // Redis has its own clock, and floors must last by it
 	r.c.Now = func() time.Time { return at }
 	return r, &evenUse{since: at.Add(-10 * 24 * time.Hour).Truncate(time.Hour), perMinute: 80, reads: map[gemini.Step]int{}}, &at
 }
@@ -99,5 +99,43 @@ func TestLearnerForgets(t *testing.T) {
 	r.must(err)
 	if len(all) != 24+2 {
 		t.Errorf("%d fields are stored; want 24 hours and two marks", len(all))
+	}
+}
+
+// TestLearnedFloorsAreSet: on the lane that lends "auto", as State shows it to
+// every process; not while a week is not known, and not where it lends otherwise.
+func TestLearnedFloorsAreSet(t *testing.T) {
+	r, source, now := learnerRig(t)
+	l := &Learner{Control: r.c, Source: source, Owner: "one"}
+	floor := func(limit int) limiter.ClassUse {
+		t.Helper()
+		r.must(l.Look(t.Context()))
+		lane, err := limiter.ParseLane(testLane)
+		r.must(err)
+		s, err := r.as(t, r.rdb).lim.State(r.ctx(), lane)
+		r.must(err)
+		return s.Limits[limit].Classes[0]
+	}
+	all := source.since
+	source.since = now.Add(-6 * 24 * time.Hour)
+	if f := floor(0); f.Floor != 100 || !strings.Contains(f.Why, "until a week of interactive traffic is known") {
+		t.Errorf("after six days: %+v", f)
+	}
+	r.must(r.rdb.Del(r.ctx(), scopeKey(testScope, "hours")).Err())
+	source.since = all
+	*now = now.Add(time.Second)
+	hour := now.UTC().Truncate(time.Hour).Format("Mon 15:04")
+	// The days before yesterday are known by their sums, so by three times the mean.
+	if f := floor(0); f.Floor != 300 || f.Why != "floor 30 %: "+hour+" learned need 360 rpm, no more than its guarantee" {
+		t.Errorf("%+v", f)
+	}
+	if f := floor(1); f.Floor < 20_000 || !strings.Contains(f.Why, "0 requests used, learned need until ") {
+		t.Errorf("of the day: %+v", f)
+	}
+	for lend, want := range map[string]int64{"now": 20, "never": 300} {
+		r.lend(lend)
+		if f := floor(0); f.Floor != want {
+			t.Errorf("lend %s: floor %d; want %d", lend, f.Floor, want)
+		}
 	}
 }

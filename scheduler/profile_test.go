@@ -10,21 +10,12 @@ import (
 	"nightshift/limiter/gemini"
 )
 
-func zoneOf(t *testing.T, name string) *time.Location {
-	t.Helper()
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zone
-}
-
 // lived makes hours: from one time up to another, with so many requests in the
 // largest minute of each as perMinute says by the clock on the wall.
-func lived(from, to time.Time, zone *time.Location, perMinute func(t time.Time) int64) map[int64]hourUse {
+func lived(from, to time.Time, wall *time.Location, perMinute func(t time.Time) int64) map[int64]hourUse {
 	out := map[int64]hourUse{}
 	for h := hourIndex(from); h < hourIndex(to); h++ {
-		if n := perMinute(hourStart(h).In(zone)); n > 0 {
+		if n := perMinute(hourStart(h).In(wall)); n > 0 {
 			var u hourUse
 			u.peak[limiter.Requests], u.sum[limiter.Requests] = n, 30*n
 			u.peak[limiter.MicroUSD], u.ten, u.sum[limiter.MicroUSD] = 1000*n, 5000*n, 30_000*n
@@ -56,7 +47,7 @@ var (
 // TestLearnedWeek: the floor is small where the hour was always quiet, what the
 // hour needed otherwise, from a quarter of an hour before.
 func TestLearnedWeek(t *testing.T) {
-	berlin := zoneOf(t, "Europe/Berlin")
+	berlin := zone(t, "Europe/Berlin")
 	begin := time.Date(2026, 11, 9, 0, 0, 0, 0, berlin)
 	now := begin.AddDate(0, 0, 14)
 	p := newProfile(berlin, hourIndex(now)-1, lived(begin, now, berlin, office))
@@ -156,7 +147,7 @@ func TestRecentWeeksCountMore(t *testing.T) {
 // TestHabitsFollowTheWall: after clocks were set back or forward the rise is
 // where people's clocks have it, an hour later or earlier in UTC.
 func TestHabitsFollowTheWall(t *testing.T) {
-	berlin := zoneOf(t, "Europe/Berlin")
+	berlin := zone(t, "Europe/Berlin")
 	for name, change := range map[string]time.Time{
 		"a Sunday of 25 hours": time.Date(2026, 10, 25, 0, 0, 0, 0, berlin),
 		"a Sunday of 23 hours": time.Date(2026, 3, 29, 0, 0, 0, 0, berlin),
@@ -188,7 +179,7 @@ func TestHabitsFollowTheWall(t *testing.T) {
 // TestLearnedDay: what is used of the day and will be needed until the reset is
 // left free; days of 23 and 25 hours need less and more, and a year ends in one.
 func TestLearnedDay(t *testing.T) {
-	pacific := zoneOf(t, "America/Los_Angeles")
+	pacific := zone(t, "America/Los_Angeles")
 	rpd := limitState("rpd", limiter.Requests, limiter.Day, 100_000)
 	for name, c := range map[string]struct {
 		day  time.Time
@@ -199,7 +190,7 @@ func TestLearnedDay(t *testing.T) {
 		"25 hours": {time.Date(2026, 11, 1, 0, 0, 0, 0, pacific), 25 * 75},
 		"year end": {time.Date(2026, 12, 31, 0, 0, 0, 0, pacific), 24 * 75},
 	} {
-		p := newProfile(zoneOf(t, "Asia/Tokyo"), hourIndex(c.day)-1,
+		p := newProfile(zone(t, "Asia/Tokyo"), hourIndex(c.day)-1,
 			lived(c.day.AddDate(0, 0, -8), c.day, time.UTC, func(time.Time) int64 { return 2 }))
 		l := rpd
 		l.NextFree = c.day.AddDate(0, 0, 1)

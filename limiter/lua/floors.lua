@@ -1,5 +1,4 @@
--- floors.lua: keeps the floors that were learned for a lane. They count from the
--- next slot on.
+-- floors.lua: keeps the floors that were learned for a lane. They count at once.
 --
 -- ARGV[3] floors as JSON: {floors: [{class, unit, window, amount, why}], until}; '' = none
 -- Returns {alert, now}. {-1, now} when the lane has no limits.
@@ -11,7 +10,10 @@ else
   call('HSET', N.key, 'learned', ARGV[3])
 end
 M.shapes()
-local v = call('HMGET', N.key, 'names', 'cfg2')
-M.learnt(N.key, N, decode(v[1]), decode(v[2]))
+local v, put = call('HMGET', N.key, 'names', 'cfg2', 'pk'), {}
+local names, lim = decode(v[1]), decode(v[2])
+N.fl = M.learnt(N.key, N, names, lim)
+M.reserves(N, names, lim, decode(v[3]), put)
+call('HSET', N.key, unpack(put))
 M.save(N)
 return {N.rebased, t}
