@@ -92,6 +92,21 @@
 // would have refused it. What it takes beyond a limit is a debt, as below; the
 // pace of its class moves on by no more than a window. Too large stays too large.
 //
+// # Nodes
+//
+// A call belongs to a path (organization, tenant, team, key, run) and a feature, and
+// each of these may have limits of its own, by name ("tenant/acme") or by the
+// pattern of its kind ("tenant/*": each that has none of its own). Such a node is a
+// ledger like a lane: the same slots, margin, shares and pace, kept once for all
+// lanes of the scope. A permit is charged to the lane and to every node on its way,
+// or to none of them; it names its nodes, so that its settlement corrects each in
+// the slot of admission. Within an organization, tenant or team the classes lend at
+// once (floor 2 %); what goes by a key, a feature or a run is of one kind, and
+// nothing is held back there. Caps and throttles are a lane's.
+//
+// A limit in shadow is counted, and says what it would have refused; it refuses
+// nothing.
+//
 // # Settling
 //
 // A permit is charged at its estimate and corrected in the slot in which it was
@@ -107,14 +122,23 @@
 // is long on purpose, 2·ETA + 3 s: it only matters when nobody pulls. A pull,
 // every 0.5 s by whichever process comes first, takes the leaf with the smallest
 // virtual start max(F, V), and releases its head if that fits beside all that was
-// released before; then V becomes the start and F = start + share ÷ weight, where
-// share is the job's largest part of any limit. A head that does not fit ends the
-// pass, so that room gathers for it and large jobs do not starve. A released job
+// released before; then V becomes the start and F = start + cost ÷ share, where
+// cost is the job's largest part of any limit of the lane. A head that does not fit
+// the lane ends the pass, so that room gathers for it and large jobs do not starve.
+// A leaf whose own node has no room is passed over, with all that go by that node:
+// the lane's room is for the others. A released job
 // passes without waiting for its turn; if it does not come within 10 s its place
 // is at the front again. A job that is new while others wait passes only if all
 // that wait would fit too. A job that comes back by its own countdown is told a
 // later time, except when nobody has pulled for five seconds: then it passes if
 // it fits, and the next ones are spread at the pace that the room allows.
+//
+// Shares go level by level: those that wait under one organization share what it
+// gets by weight, then its tenants, teams and keys, and under a key its runs, each
+// with its priority's weight as a factor. So a tenant gets no more for having more
+// runs. With tenants a (weight 2) and b (1), and two runs of b of which one is of
+// high priority (4) and one of normal (2), the shares are 2/3, 1/3·4/6 = 2/9 and
+// 1/9.
 //
 // # Events
 //
