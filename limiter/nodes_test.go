@@ -269,3 +269,28 @@ func TestSharesAreByLevel(t *testing.T) {
 		t.Errorf("the tenant with one run has %.3f of %d; want a half", share, ga+gb)
 	}
 }
+
+// The shares of doc.go's example.
+func TestSharesOfTheExample(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.must(b.Configure(b.Context(), Config{Scope: b.scope, Classes: classes, Weights: map[string]int64{"tenant/a": 2},
+			Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{RPM: 1000}}}}))
+		for i, p := range []Path{{Tenant: "a", Run: "1", Priority: Normal}, {Tenant: "b", Run: "2", Priority: High}, {Tenant: "b", Run: "3", Priority: Normal}} {
+			for n := range 2 {
+				q := b.request("bulk", Amounts{1})
+				q.Path, q.Ticket, q.Full = p, fmt.Sprint("t", i, n), true
+				b.refused(q, ReasonSlots)
+			}
+		}
+		if _, err := b.Pull(b.Context(), b.lane, 1); err != nil {
+			b.Fatal(err)
+		}
+		var got []int64
+		for _, f := range b.state().Leaves {
+			got = append(got, f.SharePPM)
+		}
+		if !slices.Equal(got, []int64{666_666, 222_222, 111_111}) {
+			b.Errorf("shares %v ppm", got)
+		}
+	})
+}
