@@ -17,7 +17,7 @@ func newQuotaCmd(f *factory) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newQuotaShowCmd(f), newQuotaWhoCmd(f), newQuotaReviewCmd(f))
+	cmd.AddCommand(newQuotaShowCmd(f), newQuotaWhoCmd(f), newQuotaReviewCmd(f), newQuotaExplainCmd(f))
 	return cmd
 }
 

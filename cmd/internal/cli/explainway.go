@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"nightshift/limiter"
+)
+
+// wayStep is one limit on a request's way.
+type wayStep struct {
+	node  string // "": the lane
+	from  string // where a node's limits are configured, if not at itself
+	limit limiter.LimitState
+	needs int64
+	room  int64 // for the request's class
+}
+
+func (s wayStep) name() string {
+	if s.node == "" {
+		return s.limit.Name
+	}
+	return s.limit.Name + " of " + s.node
+}
+
+// waySteps are all limits that a request must fit, the lane's first.
+func waySteps(e *explained) []wayStep {
+	var out []wayStep
+	add := func(node, from string, limits []limiter.LimitState) {
+		for _, l := range limits {
+			s := wayStep{node: node, from: from, limit: l, needs: e.Amounts[l.Unit], room: max(0, l.Effective-l.Used)}
+			for _, c := range l.Classes {
+				if c.Class == e.Class {
+					s.room = c.Room
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	add("", "", e.Lane.Limits)
+	for _, n := range e.Nodes {
+		from := ""
+		if n.From != n.Node {
+			from = n.From
+		}
+		add(n.Node, from, n.Limits)
+	}
+	return out
+}
+
+// wayTable is every limit on the way, with what it has for this request.
+func wayTable(e *explained) *dataTable {
+	t := newTable("NODE", "LIMIT", "USED", "ENFORCED", "SET", "ROOM FOR "+e.Class, "NEEDS", "").numeric(2, 3, 4, 5, 6)
+	for _, s := range waySteps(e) {
+		node := orElse(s.node, e.Lane.Lane.Model)
+		if s.from != "" {
+			node += " (" + s.from + ")"
+		}
+		verdict := "fits"
+		switch u := s.limit.Unit; {
+		case s.needs == 0:
+			verdict = ""
+		case s.needs > s.room:
+			verdict = "lacks " + amount(u, s.needs-s.room)
+		}
+		u := s.limit.Unit
+		t.row(node, s.limit.Name, amount(u, s.limit.Used), amount(u, s.limit.Effective), amount(u, s.limit.Amount), amount(u, s.room), amount(u, s.needs), verdict)
+	}
+	return t
+}
