@@ -269,6 +269,26 @@ func TestOutputIsTheWorstCase(t *testing.T) {
 	}
 }
 
+// TestImagesAreCharged when the request asks for them, and by a model that makes
+// them unasked.
+func TestImagesAreCharged(t *testing.T) {
+	for name, c := range map[string]struct {
+		model, config string
+		want          int64
+	}{
+		"asked for":               {"gemini-3.8-flash", `{"responseModalities":["IMAGE"]}`, 1},
+		"text":                    {"gemini-3.8-flash", `{}`, 0},
+		"an image model, unasked": {"gemini-3-pro-image", `{}`, 1},
+		"several":                 {"gemini-2.5-flash-image", `{"candidateCount":3}`, 3},
+		"text alone":              {"gemini-2.5-flash-image", `{"response_modalities":["TEXT"]}`, 0},
+	} {
+		got := estimate(t, c.model, question[:len(question)-1]+`,"generationConfig":`+c.config+"}")
+		if got[limiter.Images] != c.want {
+			t.Errorf("%s: %d images, want %d", name, got[limiter.Images], c.want)
+		}
+	}
+}
+
 func TestEstimatedMoney(t *testing.T) {
 	e := &Estimator{Prices: EmbeddedPrices()}
 	a, err := e.Estimate("generateContent", "gemini-2.5-flash", []byte(question[:len(question)-1]+`,"generationConfig":{"maxOutputTokens":1000}}`))

@@ -21,8 +21,10 @@ type Record struct {
 	Row      string           `json:"row,omitempty"`
 	Attempt  int              `json:"attempt,omitempty"`
 	Permit   string           `json:"permit,omitempty"`
-	Estimate limiter.Amounts  `json:"estimate"` // indexed by limiter.Unit
-	Used     limiter.Amounts  `json:"used"`     // what was settled
+	Estimate limiter.Amounts  `json:"estimate"`              // indexed by limiter.Unit; how far it was off shows beside usage
+	RuleIn   int64            `json:"rule_input,omitempty"`  // input tokens by rule, before what was learned corrected them
+	MostOut  int64            `json:"most_output,omitempty"` // output tokens that the request allows
+	Used     limiter.Amounts  `json:"used"`                  // what was settled
 	Usage    *Usage           `json:"usage,omitempty"`
 	Decision limiter.Decision `json:"decision"`          // "admitted" when nobody refused
 	Refusal  limiter.Reason   `json:"refusal,omitempty"` // the limiter's reason
@@ -69,7 +71,7 @@ func (c *call) record(err error) {
 		Time: c.begin, TraceID: o.TraceID, Method: c.route.method,
 		Class: c.caller.Class, Feature: c.caller.Feature, Path: c.caller.Path,
 		Run: c.caller.Run, Row: c.caller.Row, Attempt: c.caller.Attempt,
-		Estimate: o.Estimate, Used: o.Used, Decision: o.Decision,
+		Estimate: o.Estimate, RuleIn: c.guess.Input, MostOut: c.guess.Output, Used: o.Used, Decision: o.Decision,
 		WaitMS: o.Waited.Milliseconds(), TookMS: o.Took.Milliseconds(), FirstMS: firstMS(o.FirstToken),
 		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish, Over: o.Over, Soft: o.Soft,
 	}

@@ -103,6 +103,7 @@ type request struct {
 	budget  int64
 	answers int64 // candidates
 	image   bool  // images are asked for
+	modal   bool  // what is asked for is said
 }
 
 // overhead is what each content costs beside its parts: role and turn markers.
@@ -138,7 +139,7 @@ func (r *request) see(f *field, raw []byte) {
 	case "tier":
 		r.tier = tierName(unquote(raw), "")
 	case "modalities":
-		r.image = bytes.Contains(bytes.ToUpper(raw), []byte("IMAGE"))
+		r.modal, r.image = true, bytes.Contains(bytes.ToUpper(raw), []byte("IMAGE"))
 	default:
 		r.seeNumber(f, raw)
 		r.seeMedia(f, raw)
@@ -211,8 +212,10 @@ func (r *request) output() int64 {
 	return one * max(1, r.answers)
 }
 
+// images are those that may be made. An image model makes some unless the request
+// asks for text alone (https://ai.google.dev/gemini-api/docs/image-generation).
 func (r *request) images() int64 {
-	if !r.image {
+	if !r.image && (r.modal || !strings.Contains(r.model.Name, "-image")) {
 		return 0
 	}
 	return max(1, r.answers)

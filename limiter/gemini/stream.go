@@ -12,6 +12,7 @@ import (
 // watch lets a stream pass and sees what is in it.
 func (c *call) watch(resp *http.Response) io.ReadCloser {
 	s := &streamBody{call: c, body: resp.Body, header: resp.Header, answer: newAnswer()}
+	s.progress.charged = c.obs.Estimate
 	s.push = s.answer.push
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
 		s.push = (&events{answer: s.answer}).push
@@ -29,9 +30,10 @@ type streamBody struct {
 	header http.Header
 	stop   func() bool // of the context's watch
 
-	mu     sync.Mutex // guards answer and push: the context may end the call during a read
-	answer *answer
-	push   func([]byte)
+	mu       sync.Mutex // guards what follows: the context may end the call during a read
+	answer   *answer
+	push     func([]byte)
+	progress progress
 }
 
 func (s *streamBody) Read(p []byte) (int, error) {
@@ -39,6 +41,7 @@ func (s *streamBody) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	s.push(p[:n])
 	s.noteFirst()
+	s.charge()
 	s.mu.Unlock()
 	if err == nil {
 		return n, nil
