@@ -39,6 +39,7 @@ type gate interface {
 	Set(context.Context, ...Override) error
 	Unset(context.Context, string, string) error
 	Override(context.Context, Change) error
+	Try(context.Context, Change) (Config, Config, error)
 	Overrides(context.Context) ([]Override, error)
 	Configured(context.Context) (Config, error)
 }

@@ -33,6 +33,14 @@ func (m *Model) Effective(context.Context) (Config, error) {
 	return m.config, nil
 }
 
+// Try is Redis.Try.
+func (m *Model) Try(_ context.Context, ch Change) (now, then Config, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next, err := m.settings.changed(ch, m.now)
+	return m.config, next.effective, err
+}
+
 // Override is Redis.Override on the Model's clock.
 func (m *Model) Override(_ context.Context, ch Change) error {
 	m.mu.Lock()

@@ -102,6 +102,14 @@ func (l *Limits) field(name string) *int64 {
 	return nil
 }
 
+// Get is a limit by its shorthand; 0 when there is none.
+func (l Limits) Get(name string) int64 {
+	if at := l.field(name); at != nil {
+		return *at
+	}
+	return 0
+}
+
 // list is a list of limits by shorthand.
 func (o Override) list() []string {
 	if o.Text == None || o.Text == "" {

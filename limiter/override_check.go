@@ -95,7 +95,7 @@ func (o Override) checkNode() error {
 		return wrong("node", "%q; want a lane, class/NAME, %s, or one of %s with its name, as in tenant/acme",
 			o.Node, NodeWeights, strings.Join(nodeKinds, ", "))
 	case kindNode:
-		return checkNode("node", o.Node)
+		return CheckNode("node", o.Node)
 	}
 	return nil
 }

@@ -36,6 +36,10 @@ func TestOverrideHoldsUntilItIsUnset(t *testing.T) {
 		for range 40 {
 			b.granted(b.request("interactive", Amounts{Requests: 1}))
 		}
+		now, then, err := b.Try(b.Context(), Change{Set: []Override{{Node: b.lane.String(), Name: "rpm", Value: 50}}})
+		if err != nil || now.Lanes[0].Limits.RPM != 60 || then.Lanes[0].Limits.RPM != 50 || b.limit("rpm") != 60 {
+			b.Fatalf("tried: %+v, %+v, %v; now %d", now.Lanes, then.Lanes, err, b.limit("rpm"))
+		}
 		b.rpm(50, "ada")
 		for range 10 {
 			b.granted(b.request("interactive", Amounts{Requests: 1}))
@@ -287,5 +291,31 @@ func TestWithBeginsANodeByItsKind(t *testing.T) {
 	got, err = got.With([]Override{{Node: "tenant/acme", Name: "rpm", Text: None}, {Node: "tenant/acme", Name: "rpd", Text: None}})
 	if _, has := got.Nodes["tenant/acme"]; err != nil || has {
 		t.Fatalf("%+v, %v", got.Nodes, err)
+	}
+}
+
+func TestValueIsWhatWithSets(t *testing.T) {
+	c := Config{Scope: Scope{"gemini", "p"}, Classes: classes, Nodes: map[string]Limits{"tenant/*": {RPM: 10}},
+		Lanes: []LaneConfig{{Lane: Lane{"gemini", "p", "global", "flash"}, Limits: Limits{RPM: 60}}}}
+	lane := c.Lanes[0].Lane.String()
+	for _, o := range []Override{
+		{Node: lane, Name: "rpm", Value: 61}, {Node: lane, Name: "rpd", Value: 7}, {Node: lane, Name: "usd_per_day", Text: None},
+		{Node: lane, Name: "outside", Value: 7}, {Node: lane, Name: "lend", Text: "never"}, {Node: lane, Name: "shadow", Text: "rpm,rpd"},
+		{Node: "tenant/acme", Name: "rpm", Value: 11}, {Node: "tenant/*", Name: "shadow", Text: "rpm"},
+		{Node: "class/bulk", Name: "cap", Value: 5}, {Node: NodeWeights, Name: "priority/high", Value: 9}, {Node: NodeWeights, Name: "run/r", Value: 2},
+	} {
+		got, err := c.With([]Override{o})
+		if err != nil || got.Value(o.Node, o.Name) != o {
+			t.Errorf("%+v became %+v, %v", o, got.Value(o.Node, o.Name), err)
+		}
+	}
+	for _, want := range []Override{
+		{Node: lane, Name: "rpd", Text: None}, {Node: lane, Name: "lend", Text: "auto"}, {Node: lane, Name: "shadow", Text: None},
+		{Node: "tenant/acme", Name: "rpm", Value: 10}, {Node: "tenant/acme", Name: "rpd", Text: None},
+		{Node: NodeWeights, Name: "priority/high", Value: 4}, {Node: NodeWeights, Name: "run/r", Value: 1},
+	} {
+		if got := c.Value(want.Node, want.Name); got != want {
+			t.Errorf("%+v; want %+v", got, want)
+		}
 	}
 }

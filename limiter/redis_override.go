@@ -43,6 +43,19 @@ func (r *Redis) Effective(ctx context.Context) (Config, error) {
 	return r.load(ctx)
 }
 
+// Try says what Override would change, and whether it would be refused: the
+// configuration that is enforced now, and the one that would be.
+func (r *Redis) Try(ctx context.Context, ch Change) (now, then Config, err error) {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	s, err := r.read(ctx)
+	if err != nil {
+		return now, then, err
+	}
+	next, err := s.changed(ch, r.now())
+	return s.effective, next.effective, err
+}
+
 // Override changes what is set over the configuration.
 func (r *Redis) Override(ctx context.Context, ch Change) error {
 	for range patience {

@@ -89,7 +89,7 @@ func checkClasses(classes []Class) error {
 		guaranteed += max(c.GuaranteePPM, c.FloorPPM, c.OutputFloorPPM) + c.TricklePPM
 	}
 	if guaranteed > million {
-		return wrong("classes", "guarantees and trickles add up to %d ppm; want at most 1000000", guaranteed)
+		return wrong("classes", "guarantees and trickles add up to %s of a limit; want at most 100 %%", percent(guaranteed))
 	}
 	return nil
 }

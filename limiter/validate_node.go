@@ -13,8 +13,9 @@ var nodeKinds = []string{"organization", "tenant", "team", "key", "feature", "ru
 // NodeKinds are the kinds of nodes that may have limits: "tenant" in "tenant/acme".
 func NodeKinds() []string { return slices.Clone(nodeKinds) }
 
-// checkNode wants kind/id, where * as the id is the default of the kind.
-func checkNode(field, node string) error {
+// CheckNode wants kind/id, where * as the id is the default of the kind; a
+// *ConfigError of the field otherwise.
+func CheckNode(field, node string) error {
 	kind, id, ok := strings.Cut(node, "/")
 	switch {
 	case !ok || !slices.Contains(nodeKinds, kind):
@@ -30,7 +31,7 @@ func checkNode(field, node string) error {
 func (c Config) checkNodes() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		field := "nodes[" + name + "]"
-		if err := checkNode(field, name); err != nil {
+		if err := CheckNode(field, name); err != nil {
 			return err
 		}
 		if err := checkLimits(field+".limits", c.Nodes[name]); err != nil {
@@ -44,7 +45,7 @@ func (c Config) checkNodes() error {
 	for _, node := range slices.Sorted(maps.Keys(c.Shadow)) {
 		field := "shadow[" + node + "]"
 		if c.laneAt(node) < 0 {
-			if err := checkNode(field, node); err != nil {
+			if err := CheckNode(field, node); err != nil {
 				return err
 			}
 		}

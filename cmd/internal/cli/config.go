@@ -19,8 +19,8 @@ type Config struct {
 	Gemini  GeminiConfig           `yaml:"gemini"`
 	Models  map[string]ModelConfig `yaml:"models"`
 	Classes map[string]ClassConfig `yaml:"classes"` // changes to the default table
-	Limits  map[string]LimitConfig `yaml:"limits"`  // of nodes: "tenant/acme", "team/acme/search", "feature/chat"
-	Weights map[string]int64       `yaml:"weights"` // of leaves: "priority/high", "tenant/acme"
+	Nodes   map[string]NodeConfig  `yaml:"nodes"`   // limits beside the models': "tenant/acme", "feature/chat"; "tenant/*" of each tenant that is not named
+	Weights map[string]int64       `yaml:"weights"` // of those who wait: "priority/high", "tenant/acme"
 
 	Run     RunConfig     `yaml:"run"`
 	Worker  WorkerConfig  `yaml:"worker"`
@@ -60,6 +60,14 @@ type ModelConfig struct {
 	ContextTokens int64    `yaml:"context_tokens"` // longest input; a longer row is refused before it costs anything. Default 1048576
 	Outside       *float64 `yaml:"outside"`        // share left for calls that bypass the gate; default 0.05
 	Lend          string   `yaml:"lend"`           // auto, now or never; default auto
+	Shadow        []string `yaml:"shadow"`         // limits that decide and report, and refuse nothing
+}
+
+// NodeConfig gives the limits of a node of a path, over all models: an
+// organization, tenant, team, key, feature or run.
+type NodeConfig struct {
+	LimitConfig `yaml:",inline"`
+	Shadow      []string `yaml:"shadow"` // limits that decide and report, and refuse nothing
 }
 
 // LimitConfig is a set of limits by shorthand; absent means none.

@@ -39,8 +39,8 @@ func (l *loaded) check() error {
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
 		zoneOK("time_zone", c.TimeZone),
-		c.checkModels(), c.checkClasses(), c.checkNodes(), c.checkFeatures(),
-		c.checkHealth(), c.checkWindows(), c.checkListeners(),
+		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
+		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(),
 	}
 	for _, err := range checks {
 		if err != nil {
@@ -87,7 +87,7 @@ func (c *Config) checkModels() error {
 		if m.ContextTokens < 0 {
 			return fmt.Errorf("%s.context_tokens: %d is negative", key, m.ContextTokens)
 		}
-		if err := m.check(key); err != nil {
+		if err := firstError(m.check(key), shadowOK(key+".shadow", m.Shadow)); err != nil {
 			return err
 		}
 		if len(m.limits().List()) == 0 {
@@ -121,25 +121,6 @@ func (c *Config) checkClasses() error {
 	}
 	if sum > 1 {
 		return fmt.Errorf("classes: the guarantees add up to %.2f; they share one limit, so at most 1", sum)
-	}
-	return nil
-}
-
-var nodePattern = regexp.MustCompile(`^(organization|tenant|team|key|feature|run)/[A-Za-z0-9._/-]+$`)
-
-func (c *Config) checkNodes() error {
-	for _, node := range slices.Sorted(maps.Keys(c.Limits)) {
-		if !nodePattern.MatchString(node) {
-			return fmt.Errorf("limits.%s: want organization/…, tenant/…, team/…, key/…, feature/… or run/…", node)
-		}
-		if err := c.Limits[node].check("limits." + node); err != nil {
-			return err
-		}
-	}
-	for _, leaf := range slices.Sorted(maps.Keys(c.Weights)) {
-		if err := atLeast("weights."+leaf, c.Weights[leaf], 1); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -258,31 +239,6 @@ func (l *loaded) reservedInUse() []string {
 			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"
 		})
 	})
-}
-
-// limiterConfig is what the shared state is told.
-func (c *Config) limiterConfig() limiter.Config {
-	out := limiter.Config{
-		Scope:   c.scope(),
-		Classes: c.classTable(),
-		Nodes:   map[string]limiter.Limits{},
-		Weights: c.Weights,
-		MonthTZ: c.TimeZone,
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
-		m := c.Models[name]
-		outside := defaultOutside
-		if m.Outside != nil {
-			outside = *m.Outside
-		}
-		out.Lanes = append(out.Lanes, limiter.LaneConfig{
-			Lane: c.lane(name), Limits: m.limits(), OutsidePPM: int64(outside * ppm), Lend: orElse(m.Lend, "auto"),
-		})
-	}
-	for node, lc := range c.Limits {
-		out.Nodes[node] = lc.limits()
-	}
-	return out
 }
 
 func (c *Config) lane(bucket string) limiter.Lane {

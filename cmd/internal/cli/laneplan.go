@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -70,11 +71,11 @@ func (l *loaded) quotaOf(model string) (laneQuota, error) {
 // configuration, and without limits nobody could serve them.
 func (b *backend) configure(ctx context.Context) error {
 	conf := b.conf.limiterConfig()
-	stored, err := b.lim.Lanes(ctx)
+	stored, err := b.lim.Configured(ctx)
 	if err != nil {
 		return err
 	}
-	for _, lc := range stored {
+	for _, lc := range stored.Lanes {
 		if slices.ContainsFunc(conf.Lanes, func(own limiter.LaneConfig) bool { return own.Lane == lc.Lane }) {
 			continue
 		}
@@ -87,7 +88,7 @@ func (b *backend) configure(ctx context.Context) error {
 		}
 	}
 	host, _ := os.Hostname()
-	conf.By = fmt.Sprintf("%s pid %d", host, os.Getpid())
+	conf.By, conf.Source = fmt.Sprintf("%s pid %d", host, os.Getpid()), filepath.Base(orElse(b.conf.File, "configuration"))
 	return b.lim.Configure(ctx, conf)
 }
 

@@ -13,11 +13,12 @@ import (
 func newQuotaCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quota",
-		Short: "Show what is used, held and waited for, by limit",
+		Short: "Show what is used, held and waited for, by limit; change limits while the fleet runs",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newQuotaShowCmd(f), newQuotaWhoCmd(f), newQuotaReviewCmd(f), newQuotaExplainCmd(f))
+	cmd.AddCommand(newQuotaShowCmd(f), newQuotaSetCmd(f), newQuotaUnsetCmd(f), newQuotaExplainCmd(f),
+		newQuotaWhoCmd(f), newQuotaReviewCmd(f))
 	return cmd
 }
 
