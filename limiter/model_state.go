@@ -19,7 +19,7 @@ func (m *Model) State(_ context.Context, l Lane) (LaneState, error) {
 	}
 	v := n.view(t)
 	v.know(m.config, m.pausesLocked(), m.throttlesLocked())
-	return v.state(), nil
+	return m.settings.origins(v.state()), nil
 }
 
 func (n *modelLane) view(t int64) laneView {
@@ -58,7 +58,7 @@ func (m *Model) NodeState(_ context.Context, node string) (NodeState, error) {
 	if n == nil {
 		return NodeState{}, ErrUnknownNode
 	}
-	return n.view(n.header.last).nodeState(&m.config), nil
+	return m.settings.nodeOrigins(n.view(n.header.last).nodeState(&m.config)), nil
 }
 
 // Nodes is Redis.Nodes on the Model's clock.

@@ -146,28 +146,3 @@ func (ch Change) why() string {
 	}
 	return ""
 }
-
-// origin says where the limit of a node comes from, for people: "quota set by ada,
-// 22:10"; "" where no override decides. A provider's value does not decide where
-// something lower is configured.
-func origin(overrides []Override, node, name string, amount int64, now time.Time) string {
-	said := ""
-	for _, o := range inOrder(overrides) {
-		if o.Node == node && o.Name == name && (o.Source != SourceProvider || o.Value == amount) {
-			said = o.origin(now)
-		}
-	}
-	return said
-}
-
-func (o Override) origin(now time.Time) string {
-	at := o.At.In(now.Location())
-	text := at.Format("15:04")
-	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
-		text = at.Format("2 Jan 15:04")
-	}
-	if o.Source == SourceProvider {
-		return "provider's 429, " + text
-	}
-	return "quota set by " + cmp.Or(o.By, "somebody") + ", " + text
-}

@@ -60,7 +60,7 @@ func (c *Config) applyLane(l *LaneConfig, o Override) {
 }
 
 // applyNode begins a node that the configuration does not name with the limits
-// that it had until now, the default of its kind.
+// that it had until now, those of its kind's pattern.
 func (c *Config) applyNode(o Override) {
 	if o.Name == "shadow" {
 		c.Shadow[o.Node] = o.list()
@@ -68,19 +68,13 @@ func (c *Config) applyNode(o Override) {
 	}
 	l, named := c.Nodes[o.Node]
 	if !named {
-		l = c.Nodes[defaultOf(o.Node)]
+		l = c.Nodes[pattern(o.Node)]
 	}
 	o.limit(&l)
 	c.Nodes[o.Node] = l
-	if len(l.List()) == 0 {
+	if _, by := c.Nodes[pattern(o.Node)]; len(l.List()) == 0 && (!by || wildcard(o.Node)) {
 		delete(c.Nodes, o.Node) // nothing is left that binds
 	}
-}
-
-// defaultOf is the node whose limits a node has that is not named: "tenant/*".
-func defaultOf(node string) string {
-	kind, _, _ := strings.Cut(node, "/")
-	return kind + "/*"
 }
 
 // limit sets one limit. The provider's word only lowers one that there is.

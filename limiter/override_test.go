@@ -273,11 +273,15 @@ func TestWithSaysWhereLimitsComeFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := origin(list, "tenant/acme", "rpm", 5, at.Add(time.Hour)); got != "quota set by ada, 22:10" {
-		t.Error(got)
-	}
-	if got := origin(list, "tenant/acme", "rpm", 5, at.Add(24*time.Hour)); got != "quota set by ada, 29 Nov 22:10" {
-		t.Error(got)
+	s := settings{file: Config{Source: "nightshift.yaml"}, overrides: list}
+	for want, got := range map[string]string{
+		"quota set by ada, 22:10":        s.origin("tenant/acme", "rpm", 5, at.Add(time.Hour)),
+		"quota set by ada, 29 Nov 22:10": s.origin("tenant/acme", "rpm", 5, at.Add(24*time.Hour)),
+		"nightshift.yaml":                s.origin("tenant/acme", "rpd", 5, at),
+	} {
+		if got != want {
+			t.Errorf("%q; want %q", got, want)
+		}
 	}
 }
 
@@ -288,8 +292,12 @@ func TestWithBeginsANodeByItsKind(t *testing.T) {
 	if err != nil || got.Nodes["tenant/acme"] != (Limits{RPM: 20, RPD: 200}) || c.Nodes["tenant/*"].RPD != 100 {
 		t.Fatalf("%+v, %v", got.Nodes, err)
 	}
-	got, err = got.With([]Override{{Node: "tenant/acme", Name: "rpm", Text: None}, {Node: "tenant/acme", Name: "rpd", Text: None}})
-	if _, has := got.Nodes["tenant/acme"]; err != nil || has {
+	none := []Override{{Node: "tenant/acme", Name: "rpm", Text: None}, {Node: "tenant/acme", Name: "rpd", Text: None}}
+	if _, err = got.With(none); err == nil {
+		t.Error("without limits of its own it would have those of its kind again; want an error that says so")
+	}
+	delete(got.Nodes, "tenant/*")
+	if got, err = got.With(none); err != nil || len(got.Nodes) != 0 {
 		t.Fatalf("%+v, %v", got.Nodes, err)
 	}
 }

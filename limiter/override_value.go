@@ -15,7 +15,7 @@ func (c Config) Value(node, name string) Override {
 	case kindNode:
 		l, named := c.Nodes[node]
 		if !named {
-			l = c.Nodes[defaultOf(node)]
+			l = c.Nodes[pattern(node)]
 		}
 		c.limitValue(&o, &l)
 	case kindClass:

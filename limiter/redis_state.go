@@ -24,9 +24,9 @@ func (r *Redis) State(ctx context.Context, l Lane) (LaneState, error) {
 	if err != nil {
 		return LaneState{}, err
 	}
-	c, err := r.load(ctx)
-	v.know(c, pauses, throttles)
-	return v.state(), err
+	c, err := r.read(ctx)
+	v.know(c.effective, pauses, throttles)
+	return c.origins(v.state()), err
 }
 
 // Counters gives the day's and month's use of all lanes.
@@ -125,18 +125,18 @@ func (r *Redis) viewOf(ctx context.Context, l Lane, keys []string, node string) 
 func (r *Redis) NodeState(ctx context.Context, node string) (NodeState, error) {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	c, err := r.load(ctx)
+	c, err := r.read(ctx)
 	if err != nil {
 		return NodeState{}, err
 	}
-	v, err := r.viewOf(ctx, c.laneOf(node), r.keys.node(node), node)
+	v, err := r.viewOf(ctx, c.effective.laneOf(node), r.keys.node(node), node)
 	if errors.Is(err, ErrUnknownLane) {
 		return NodeState{}, ErrUnknownNode
 	}
 	if err != nil {
 		return NodeState{}, err
 	}
-	return v.nodeState(&c), nil
+	return c.nodeOrigins(v.nodeState(&c.effective)), nil
 }
 
 // Nodes gives the nodes that have limits, patterns included, and of the patterns

@@ -30,6 +30,7 @@ type LimitState struct {
 	Booked    int64      `json:"booked"`             // by what waits
 	Released  int64      `json:"released"`           // by what was pulled and did not come yet
 	NextFree  time.Time  `json:"next_free"`          // when the oldest use leaves the window; zero if nothing does
+	Source    string     `json:"source"`             // where it was set, for people: "nightshift.yaml", "quota set by ada, 22:10"
 	Shadow    bool       `json:"shadow,omitempty"`   // it decides and reports, and refuses nothing
 	Shadowed  int64      `json:"shadowed,omitempty"` // how often it would have refused since it is there
 	Classes   []ClassUse `json:"classes"`

@@ -39,7 +39,7 @@ func (c Config) checkNodes() error {
 		}
 		l := c.Nodes[name]
 		if len(l.List()) == 0 {
-			return wrong(field+".limits", "there are none")
+			return wrong(field+".limits", "there are none; without any it would have those of %s, if there are such: give it a high one instead", pattern(name))
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(c.Shadow)) {
