@@ -14,21 +14,22 @@ import (
 
 // call is one request on its way through the transport.
 type call struct {
-	t      *Transport
-	ctx    context.Context
-	obs    *Observation
-	caller Caller
-	route  route
-	model  Model
-	body   []byte
-	ask    Ask
-	guess  Estimate
-	begin  time.Time // when the request came
-	sentAt time.Time // when it went out; zero before
-	asked  bool      // the gate was asked for a permit
-	reach  *reach    // how far it got
-	leave  func()    // gives its place in the local allowance back; nil without one
-	ended  sync.Once // the permit is settled and the record kept once, whoever ends the call
+	t       *Transport
+	ctx     context.Context
+	obs     *Observation
+	caller  Caller
+	route   route
+	model   Model
+	body    []byte
+	ask     Ask
+	guess   Estimate
+	begin   time.Time          // when the request came
+	sentAt  time.Time          // when it went out; zero before
+	asked   bool               // the gate was asked for a permit
+	reach   *reach             // how far it got
+	leave   func()             // gives its place in the local allowance back; nil without one
+	unbound context.CancelFunc // frees the timer of a stream's bound; nil without one
+	ended   sync.Once          // the permit is settled and the record kept once, whoever ends the call
 }
 
 func (t *Transport) newCall(req *http.Request) *call {

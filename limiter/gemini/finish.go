@@ -68,6 +68,9 @@ func (c *call) end(a *answer, got Answer, err error) {
 		c.rest()
 		c.report()
 		c.record(err)
+		if c.unbound != nil {
+			c.unbound()
+		}
 	})
 }
 

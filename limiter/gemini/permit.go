@@ -87,6 +87,9 @@ func (c *call) request() limiter.Request {
 	if deadline, ok := c.ctx.Deadline(); ok {
 		req.Lease = time.Until(deadline) + c.t.cfg.Bounds.LeaseReserve
 	}
+	if most := c.maxStream(); most > 0 {
+		req.Lease = min(cmp.Or(req.Lease, most+c.t.cfg.Bounds.LeaseReserve), most+c.t.cfg.Bounds.LeaseReserve)
+	}
 	return req
 }
 

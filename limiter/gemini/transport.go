@@ -43,6 +43,7 @@ type TransportConfig struct {
 	Prices    *PriceBook               // nil means the embedded book
 	Records   Records                  // nil keeps none
 	MaxWait   map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
+	MaxStream map[string]time.Duration // per class: how long a stream may last; absent: DefaultMaxStream
 	Observe   bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
 	Soft      map[string]SoftAllowance // per class: what may pass while the shared state is away; absent: nothing does (bulk never should)
 	Bounds    Bounds                   //
@@ -145,6 +146,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := c.admit(); err != nil {
 		return nil, c.refused(err)
 	}
+	c.bound()
 	resp, err := c.send(req)
 	if err != nil {
 		return nil, c.lost(err)

@@ -97,6 +97,7 @@ type ClassConfig struct {
 	// charged for them at first, once it is learned; above 0 and below 1.
 	OutputQuantile *float64       `yaml:"output_quantile"`
 	MaxWait        *time.Duration `yaml:"max_wait"`
+	MaxStream      *time.Duration `yaml:"max_stream"` // how long a stream may last; default 10m
 	Pausable       *bool          `yaml:"pausable"`
 	Fallback       string         `yaml:"fallback"` // reserved
 }

@@ -118,6 +118,9 @@ func (c *Config) checkClasses() error {
 		if cc.MaxWait != nil && *cc.MaxWait < 0 {
 			return fmt.Errorf("%s.max_wait: %s is negative", key, *cc.MaxWait)
 		}
+		if cc.MaxStream != nil && *cc.MaxStream <= 0 {
+			return fmt.Errorf("%s.max_stream: %s; want more than nothing, as in 10m", key, *cc.MaxStream)
+		}
 	}
 	if sum > 1 {
 		return fmt.Errorf("classes: the guarantees add up to %.2f; they share one limit, so at most 1", sum)

@@ -45,7 +45,7 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Gate: b.lim, Lanes: lanes,
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices,
-		Observe: observe, Records: o.kept, MaxWait: b.conf.maxWaits(), Logger: b.log,
+		Observe: observe, Records: o.kept, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
 	if err != nil {
 		o.close(b.log)
@@ -141,6 +141,17 @@ func (l *loaded) maxWaits() map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, c := range l.classTable() {
 		out[c.Name] = c.MaxWait
+	}
+	return out
+}
+
+// maxStreams is how long a stream of a class may last, where the configuration says.
+func (l *loaded) maxStreams() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for name, c := range l.Classes {
+		if c.MaxStream != nil {
+			out[name] = *c.MaxStream
+		}
 	}
 	return out
 }
