@@ -128,8 +128,8 @@
 // A leaf whose own node has no room is passed over, with all that go by that node:
 // the lane's room is for the others. A released job
 // passes without waiting for its turn; if it does not come within 10 s its place
-// is at the front again. A job that is new while others wait passes only if all
-// that wait would fit too. A job that comes back by its own countdown is told a
+// is at the front again, and after a dozen times it is forgotten. A job that is new
+// while others wait passes only if all that wait would fit too. A job that comes back by its own countdown is told a
 // later time, except when nobody has pulled for five seconds: then it passes if
 // it fits, and the next ones are spread at the pace that the room allows.
 //

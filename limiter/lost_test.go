@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -46,6 +47,35 @@ func TestJobsThatNeverCome(t *testing.T) {
 	if s.Limits[0].Booked+s.Limits[0].Released > 300 {
 		t.Errorf("%d are booked and %d released for nobody", s.Limits[0].Booked, s.Limits[0].Released)
 	}
+}
+
+// A ticket that was released a dozen times and never came is forgotten, and what was
+// set aside for it is free; its job, if it comes after all, is new.
+func TestTicketIsForgotten(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.limits(Limits{RPM: 100})
+		q := b.request("bulk", Amounts{1})
+		q.Ticket, q.Full = "gone", true
+		b.refused(q, ReasonSlots)
+		for range 12 {
+			b.wantPulled(2, "gone")
+			if n := b.state().Limits[0].Released; n != 1 {
+				b.Fatalf("%d released; want 1", n)
+			}
+			b.wait(10 * time.Second)
+		}
+		b.wantPulled(2)
+		if _, err := b.Ticket(b.Context(), b.lane, "gone"); !errors.Is(err, ErrNoTicket) {
+			b.Fatalf("the ticket after a dozen releases: %v", err)
+		}
+		if l := b.state().Limits[0]; l.Released != 0 || l.Booked != 0 {
+			b.Fatalf("%d released and %d booked for nobody", l.Released, l.Booked)
+		}
+		q.ID = "again"
+		if d := b.refused(q, ReasonSlots); d.Position != 1 || d.Ticket != "gone" {
+			b.Fatalf("%+v", d)
+		}
+	})
 }
 
 // Half of the jobs of one run are cancelled while they wait, then all of the

@@ -42,7 +42,7 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 		m.book(n, c, f, q.Ticket, q.charged())
 		pos = f.waiting
 	case tk.released:
-		m.forward(n, c, f, q.Ticket, tk.amounts)
+		m.forward(n, c, f, q.Ticket, tk.amounts, min(tk.seq, -1))
 	default:
 		pos = f.position(tk.seq)
 	}
@@ -50,14 +50,15 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 	if no.reason == ReasonPaused && ends < 0 {
 		return no.denied(t+ceilSecond(later), pos, detail)
 	}
-	from := max(t, ends)
+	first, _, rest := m.turnsBefore(c, f, pos)
+	from := max(t, ends, first)
 	if no.turns() {
-		from = no.when(t)
+		from = max(first, no.when(t))
 	}
 	if tk != nil && !tk.released && t-n.header.pulled > awayMS && from == t {
 		return no.denied(m.pace(c, f, tk.amounts, t), pos, detail)
 	}
-	wait := 2*m.eta(c, f, pos) + 3000
+	wait := 2*partOf(max(m.eta(c, f, pos), c.holds(f, pos)), rest) + 3000
 	if c.least < million {
 		wait = min(wait, later)
 	}
@@ -154,6 +155,9 @@ func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request
 	}
 	if tk == nil || !tk.released {
 		advanceAll(c, path, p.amounts, 1)
+		if c.line != nil {
+			c.line.passed++
+		}
 	}
 	if tk != nil {
 		m.admitted(n, c, leaf, q.Ticket, tk)

@@ -13,6 +13,11 @@ const (
 	releaseMS = 10_000     // a release lapses
 	awayMS    = 5_000      // nobody pulls
 	farMS     = 21_600_000 // no estimate is longer
+	rateMS    = 64_000     // over which a rate is the mean
+	lapses    = 12         // releases of a ticket that nobody came for, until it is forgotten
+	newMS     = 10_000     // a rate that was seen for less says little
+	callMS    = 10_000     // what a call is taken to last while no rate is known
+	guessMS   = 600_000    // and what follows from that is believed
 )
 
 // modelLine is a class's line in a lane.
@@ -21,7 +26,9 @@ type modelLine struct {
 	virtual            int64 // virtual time
 	pace               int64 // of those that come back by themselves while nobody pulls
 	weights            int64 // of the leaves that wait
-	rate               int64 // releases a second, times 1000
+	rate               int64 // that got away a second, times 1,000,000
+	passed             int64 // admitted without a release since the last pass
+	seen               int64 // ms over which rate was seen, up to rateMS
 	booked, releasedBy Amounts
 }
 
@@ -45,7 +52,7 @@ type modelLeaf struct {
 type modelTicket struct {
 	released bool
 	leaf     int64
-	seq      int64 // -1 at the front
+	seq      int64 // below 0 at the front: -1 less the releases that nobody came for
 	amounts  Amounts
 }
 
@@ -191,11 +198,11 @@ func (m *Model) unrelease(c *modelClass, f *modelLeaf, ticket string, a Amounts)
 }
 
 // forward puts a released ticket back before all others of its leaf.
-func (m *Model) forward(n *modelLane, c *modelClass, f *modelLeaf, ticket string, a Amounts) {
+func (m *Model) forward(n *modelLane, c *modelClass, f *modelLeaf, ticket string, a Amounts, seq int64) {
 	m.unrelease(c, f, ticket, a)
 	advanceAll(c, m.along(c, f), a, -1)
 	f.front = append([]string{ticket}, f.front...)
-	n.tickets[ticket] = &modelTicket{leaf: f.id, seq: -1, amounts: a}
+	n.tickets[ticket] = &modelTicket{leaf: f.id, seq: seq, amounts: a}
 	f.finish = max(0, f.finish-n.turnCost(f, a))
 	m.enterLine(c, f, a)
 }
@@ -225,17 +232,29 @@ func (c *modelClass) drains(f *modelLeaf, pos int64, booked Amounts, share int64
 
 // eta gives how many ms the leaf's share of the room needs for what is booked up
 // to place pos, or a node on its way for all that is booked there, or how many the
-// releases of late would need.
+// pace of late would need.
 func (m *Model) eta(c *modelClass, f *modelLeaf, pos int64) int64 {
 	var most int64
 	if l := c.line; l.rate > 0 {
-		x := float64(pos) * 1000000 / float64(f.share) * 1000000 / float64(l.rate)
-		most = int64(math.Min(600000, math.Floor(x)))
+		x := float64(pos) * 1000000 / float64(f.share) * 1000000000 / float64(l.rate)
+		most = int64(math.Min(math.Floor(x), farMS))
 	}
 	most = max(most, c.drains(f, pos, f.booked, f.share))
 	for _, nc := range m.along(c, f) {
 		if nc.line != nil {
 			most = max(most, nc.drains(f, pos, nc.line.booked, 1000000))
+		}
+	}
+	return most
+}
+
+// holds guesses the same from what may be held at a time (calls in flight), while
+// nothing else is known of a line: so that not all of a long one come back soon.
+func (c *modelClass) holds(f *modelLeaf, pos int64) (most int64) {
+	for d, p := range c.n.plan.dims {
+		if p.window == Held && f.booked[p.unit] > 0 && !p.shadow && c.line.seen < newMS {
+			x := float64(f.booked[p.unit]) * float64(pos) / float64(f.waiting) * callMS / float64(c.n.room(c, d)) * 1000000 / float64(f.share)
+			most = max(most, int64(math.Min(math.Floor(x), guessMS)))
 		}
 	}
 	return most

@@ -12,17 +12,17 @@ import (
 // head gives the ticket that is next in a leaf; places that were given back are skipped.
 func (n *modelLane) head(f *modelLeaf) (string, *modelTicket) {
 	for f.waiting > 0 {
-		seq := f.first
 		var name string
-		if len(f.front) > 0 {
-			name, seq = f.front[0], -1
+		front := len(f.front) > 0
+		if front {
+			name = f.front[0]
 		} else {
 			if f.first >= int64(len(f.order)) {
 				return "", nil
 			}
 			name = f.order[f.first]
 		}
-		if tk := n.tickets[name]; tk != nil && !tk.released && tk.leaf == f.id && tk.seq == seq {
+		if tk := n.tickets[name]; tk != nil && !tk.released && tk.leaf == f.id && (front && tk.seq < 0 || !front && tk.seq == f.first) {
 			return name, tk
 		}
 		f.advance()
@@ -101,15 +101,22 @@ func (m *Model) shareOut(leaves []*modelLeaf) {
 
 // blocked tells whether a node on the leaf's way has no room for its head: then all
 // that go by that node wait in this pass.
-func (m *Model) blocked(c *modelClass, f *modelLeaf, a Amounts, full map[string]bool) bool {
+func (m *Model) blocked(c *modelClass, f *modelLeaf, a Amounts, full map[string]bool) (turns, blocked bool) {
 	for _, nc := range m.along(c, f) {
 		n := nc.n
-		if full[n.plan.node] || n.fits(nc, a, nc.out()) != nil || n.smooth(nc, a, n.header.last) != nil {
+		if full[n.plan.node] {
+			return false, true
+		}
+		no := n.fits(nc, a, nc.out())
+		if no == nil {
+			no = n.smooth(nc, a, n.header.last)
+		}
+		if no != nil {
 			full[n.plan.node] = true
-			return true
+			return no.turns(), true
 		}
 	}
-	return false
+	return false, false
 }
 
 // letGo releases the head of a leaf.
@@ -128,31 +135,50 @@ func (m *Model) letGo(n *modelLane, c *modelClass, f *modelLeaf, name string, tk
 
 // release lets leaves' heads go until one does not fit the lane: then the whole pass
 // stops, so that room gathers for it and large jobs do not starve. A leaf that a
-// node of its own holds up is passed over.
-func (m *Model) release(n *modelLane, c *modelClass, leaves []*modelLeaf, slots int, t int64) (out []Pulled) {
+// node of its own holds up is passed over. turns tells that something waits for a day
+// or a month to turn.
+func (m *Model) release(n *modelLane, c *modelClass, leaves []*modelLeaf, slots int, t int64) (out []Pulled, turns bool) {
 	l, full, skipped := c.lineOf(), map[string]bool{}, map[*modelLeaf]bool{}
 	for slots > 0 {
 		f, start := nextLeaf(l, leaves, skipped)
 		if f == nil {
-			return out
+			return out, turns
 		}
 		name, tk := n.head(f)
-		switch {
-		case tk == nil:
+		if tk == nil {
 			if f.waiting > 0 {
 				l.count(f, -f.waiting)
 			}
-		case m.blocked(c, f, tk.amounts, full):
-			skipped[f] = true
-		case n.fits(c, tk.amounts, l.releasedBy) != nil || n.smooth(c, tk.amounts, t) != nil:
-			return out
-		default:
-			m.letGo(n, c, f, name, tk, start, t)
-			slots--
-			out = append(out, Pulled{Ticket: name, Leaf: f.name})
+			continue
 		}
+		turn, blocked := m.blocked(c, f, tk.amounts, full)
+		if turns = turns || turn; blocked {
+			skipped[f] = true
+			continue
+		}
+		no := n.fits(c, tk.amounts, l.releasedBy)
+		if no == nil {
+			no = n.smooth(c, tk.amounts, t)
+		}
+		if no != nil {
+			return out, turns || no.turns()
+		}
+		m.letGo(n, c, f, name, tk, start, t)
+		slots--
+		out = append(out, Pulled{Ticket: name, Leaf: f.name})
 	}
-	return out
+	return out, turns
+}
+
+// lapsedRelease puts a release that nobody came for back to the front. After some
+// of them the job is taken to be gone: what was set aside for it is others' now, and
+// if it comes after all it is new.
+func (m *Model) lapsedRelease(n *modelLane, c *modelClass, f *modelLeaf, ticket string, tk *modelTicket) {
+	if seq := min(tk.seq, -1) - 1; seq >= -lapses {
+		m.forward(n, c, f, ticket, tk.amounts, seq)
+		return
+	}
+	m.drop(n, ticket, tk)
 }
 
 // lapsedReleases puts releases that nobody came for back to the front.
@@ -165,11 +191,25 @@ func (m *Model) lapsedReleases(n *modelLane, t int64) {
 			continue
 		}
 		if c, name := n.named(tk.leaf); c != nil {
-			m.forward(n, c, m.leaf(n, c, name, 0, nil), ticket, tk.amounts)
+			m.lapsedRelease(n, c, m.leaf(n, c, name, 0, nil), ticket, tk)
 		} else {
 			delete(n.leases, x)
 		}
 	}
+}
+
+// measure follows how many get away a second: the mean since the line began, and
+// of the last minute or so later on. The first pass only starts the watch.
+func (l *modelLine) measure(released, since int64) {
+	got := released + l.passed
+	l.passed = 0
+	if l.seen == 0 {
+		l.seen = 1
+		return
+	}
+	since = min(since, rateMS-1)
+	l.seen = min(l.seen+since, rateMS)
+	l.rate += int64(math.Floor((float64(got)*1000000000 - float64(l.rate)*float64(since)) / float64(l.seen)))
 }
 
 func (n *modelLane) leavesOf(class string) (out []*modelLeaf) {
@@ -210,13 +250,9 @@ func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (ou
 	if reason, _, _ := m.closed(n, c.Name, "", t); reason == "" {
 		open := m.open(n, leaves, c.Name, t)
 		m.shareOut(open)
-		out = m.release(n, c, open, slots, t)
-		if since <= awayMS {
-			rate := float64(len(out)) * 1000000 / float64(since)
-			if l.rate > 0 {
-				rate = (float64(l.rate*15) + rate) / 16
-			}
-			l.rate = int64(math.Floor(rate))
+		var turns bool
+		if out, turns = m.release(n, c, open, slots, t); !turns || len(out) > 0 {
+			l.measure(int64(len(out)), since)
 		}
 	}
 	idle := l.waiting == 0 && l.released == 0

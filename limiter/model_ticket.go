@@ -72,7 +72,8 @@ func (m *Model) Ticket(_ context.Context, l Lane, ticket string) (TicketState, e
 		return s, nil
 	}
 	s.Position = f.position(tk.seq)
-	s.ETA = time.Duration(m.eta(c, f, s.Position)) * time.Millisecond
+	_, last, rest := m.turnsBefore(c, f, s.Position)
+	s.ETA = time.Duration(max(0, last-t)+partOf(m.eta(c, f, s.Position), rest)) * time.Millisecond
 	if no := m.inTheWay(c, f, tk.amounts, t); no != nil {
 		p := no.class.n.plan
 		s.Limiter = Limit{Unit: p.dims[no.dim].unit, Window: p.dims[no.dim].window}.Name()

@@ -18,7 +18,9 @@ func TestDayIsUsedUp(t *testing.T) {
 	l := Limits{RPM: 600, RPD: 2000}
 	f.weigh(l, nil)
 	js := f.add(3500, Path{Run: "a", Priority: Normal}, requests)
-	f.run(9*time.Minute, nil)
+	f.run(2*time.Minute, nil) // not used up yet, but the last one will not get in
+	f.wantPromised(js[len(js)-1], midnight.Add(2*time.Minute), 2*time.Minute)
+	f.run(7*time.Minute, nil)
 	if f.done != 2000 {
 		t.Fatalf("%d jobs called; the day has 2000", f.done)
 	}
@@ -27,17 +29,24 @@ func TestDayIsUsedUp(t *testing.T) {
 			t.Fatalf("told to come at %s, before the day turns", j.due)
 		}
 	}
-	s, err := f.Ticket(f.Context(), f.lane, js[len(js)-1].ticket)
-	f.must(err)
-	t.Logf("the last one: %+v", s)
-	if eta := f.now.Add(s.ETA); eta.Before(midnight) || eta.After(midnight.Add(5*time.Minute)) {
-		t.Errorf("the last one is promised for %s; want the day's turn and some two minutes", eta)
-	}
+	f.wantPromised(js[len(js)-1], midnight.Add(2*time.Minute), 2*time.Minute)
 	f.run(time.Hour, nil)
 	f.wantDone()
-	f.wantReschedules(2.1, 3)
+	f.wantReschedules(1.3, 3)
 	if late := f.since() - 10*time.Minute; late > 165*time.Second {
 		t.Errorf("1500 jobs took %s after the day turned", late)
+	}
+}
+
+// wantPromised holds the time that a waiting job is told now against want.
+func (f *fleet) wantPromised(j *rowJob, want time.Time, within time.Duration) {
+	f.Helper()
+	s, err := f.Ticket(f.Context(), f.lane, j.ticket)
+	f.must(err)
+	at := f.now.Add(s.ETA)
+	f.Logf("promised at %s: %s", f.now.Format(time.TimeOnly), at.Format(time.TimeOnly))
+	if at.Before(want.Add(-within)) || at.After(want.Add(within)) {
+		f.Errorf("promised for %s; want %s, give or take %s", at, want, within)
 	}
 }
 
@@ -51,7 +60,7 @@ func TestConcurrencyIsScarce(t *testing.T) {
 	calls := 0
 	f.run(time.Hour, func() { calls += len(f.calls) })
 	f.wantDone()
-	f.wantReschedules(3, 6)
+	f.wantReschedules(2.2, 4)
 	use := float64(calls) * tick.Seconds() / f.since().Seconds() / 10
 	t.Logf("%.3f of ten places used", use)
 	if use < 0.95 {

@@ -59,7 +59,7 @@ function M.refusals()
       M.book(N, c, f, q.ticket, q.a)
       pos = f[COUNT]
     elseif tk.released then
-      M.forward(N, c, f, q.ticket, tk.a)
+      M.forward(N, c, f, q.ticket, tk.a, math.min(tk.seq, -1))
       pos = 1
     else
       pos = M.position(f, tk.seq)
@@ -70,13 +70,14 @@ function M.refusals()
     if no[2] == 'paused' and ends < 0 then
       wait = later
     else
-      if ends and ends > t then from = ends end
+      local first, _, rest = M.turns_before(c, f, pos)
+      from = math.max(t, ends or 0, first)
       local win = no[1] and no[9].cfg[2 + (no[1] - 1) * W + 2]
-      if win == DAY or win == MONTH then from = M.when(no, t) end
+      if win == DAY or win == MONTH then from = math.max(first, M.when(no, t)) end
       if tk and not tk.released and t - N.s[PULL] > AWAY and from == t then
         return M.denied(no, M.pace(N, c, f, tk.a, t), pos, detail)
       end
-      wait = 2 * M.eta(N, c, f, pos) + 3000
+      wait = 2 * floor(math.max(M.eta(N, c, f, pos), M.holds_for(c, f, pos)) * rest) + 3000
       if c.tops == nil then M.bind(N, c) end
       if c.least and c.least < 1000000 then wait = math.min(wait, later) end -- a throttle may be lifted before
     end
@@ -205,7 +206,10 @@ function M.grant(N, c, q, tk, t)
   local text = M.all_shadows(c, q)
   M.charge(N, c, a)
   for _, nc in ipairs(q.path) do M.charge(nc.N, nc, a) end
-  if not (tk and tk.released) then M.advance_all(c, q.path, a, 1) end
+  if not (tk and tk.released) then
+    M.advance_all(c, q.path, a, 1)
+    if c.l then c.l[PASSED], c.ldirty = (c.l[PASSED] or 0) + 1, true end
+  end
   if tk then M.admitted(N, c, q.leaf, q.ticket, tk) end
   if text ~= '' then return {1, t, ends, '', -1, -1, '', text} end
   return {1, t, ends}

@@ -11,7 +11,7 @@ function M.empty(N, c, name, f, budget)
     local i = 0
     for x in string.gmatch(call('HGET', KEYS[5], key) or '', '[^\n]+') do
       local tk = M.read_ticket(x)
-      if tk and not tk.released and tk.id == f[ID] and tk.seq == (seq < 0 and -1 or seq + i) then
+      if tk and not tk.released and tk.id == f[ID] and (seq < 0) == (tk.seq < 0) and (seq < 0 or tk.seq == seq + i) then
         call('HDEL', KEYS[5], x)
         M.unbook(c, f, tk.a)
         dropped = dropped + 1

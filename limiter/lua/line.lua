@@ -2,19 +2,22 @@
 --
 -- l:CLASS in a ledger's hash: the class's line,
 --   waiting, released, virtual time, pace of own-time returns, weights that wait,
---   releases a second (times 1000), 8 x booked, 8 x released
+--   how many got away a second (times 1000000), 8 x booked, 8 x released, how many
+--   were admitted without a release since the last pass, ms over which that was seen
 --   (a node's has only waiting, released, booked and released, of all its lanes)
 -- Leaves hash: CLASS|LEAF is a leaf, #ID its name, # the last id, @ID its feature
 --   and the nodes with limits on its way, one a line; a leaf is
 --   id, weight, revision of the configuration, waiting, finish, first seq, next seq,
 --   waiting at the front, 8 x booked, last release, share in ppm
--- Tickets hash: TICKET is (released, leaf id, seq, amounts; seq -1 at the front);
+-- Tickets hash: TICKET is (released, leaf id, seq, amounts; seq below 0 at the front:
+--   -1 less the releases that nobody came for);
 --   "\nID:CHUNK" holds 32 tickets in order, "\nID:f" those that came back to the front
 -- Leases: "t"TICKET is a release, scored with the moment at which it lapses,
 --   negated: so neither hides the others from who looks for what ended.
-local WAITING, RELEASED, V, PACE, WEIGHTS, RATE, BOOKED, OUT = 1, 2, 3, 4, 5, 6, 6, 14
+local WAITING, RELEASED, V, PACE, WEIGHTS, RATE, BOOKED, OUT, PASSED, SEEN = 1, 2, 3, 4, 5, 6, 6, 14, 23, 24
 local ID, WEIGHT, REV, COUNT, FINISH, FIRST, NEXT, FRONT, LBOOKED, LAST, SHARE = 1, 2, 3, 4, 5, 6, 7, 8, 8, 17, 18
-local CHUNK, RELEASE, AWAY, FAR = 32, 10000, 5000, 21600000
+local CHUNK, RELEASE, AWAY, FAR, RATED, LAPSES, DAYMS = 32, 10000, 5000, 21600000, 64000, 12, 86400000
+local FRESH, CALL, GUESS = 10000, 10000, 600000
 
 -- lines makes the functions of tickets.
 function M.lines()
@@ -32,7 +35,7 @@ function M.lines()
   end
 
   function M.line(c)
-    c.l = c.l or M.zeros(22)
+    c.l = c.l or M.zeros(24)
     c.ldirty, c.N.dirty = true, true
     return c.l
   end
@@ -197,13 +200,13 @@ function M.lines()
 
   -- forward puts a released ticket back before all others of its leaf, and what
   -- its release was charged (turn and pace) goes back too.
-  function M.forward(N, c, f, ticket, a)
+  function M.forward(N, c, f, ticket, a, seq)
     M.unrelease(c, f, ticket, a)
     M.advance_all(c, M.along(c, f), a, -1)
     local key = M.front(f[ID])
     local rest = f[FRONT] > 0 and call('HGET', KEYS[5], key)
     call('HSET', KEYS[5], key, rest and (ticket .. '\n' .. rest) or ticket)
-    call('HSET', KEYS[5], ticket, M.pack_ticket(0, f[ID], -1, a))
+    call('HSET', KEYS[5], ticket, M.pack_ticket(0, f[ID], seq, a))
     f[FRONT] = f[FRONT] + 1
     f[FINISH] = math.max(0, f[FINISH] - M.turn_cost(N, f, a))
     M.enter(c, f, a)
@@ -232,18 +235,70 @@ function M.lines()
 
   -- eta gives how many ms the leaf's share of the room needs for what is booked up
   -- to place pos; or a node on its way, for all that is booked there; or, where free
-  -- slots are scarcer than quota, how many the releases of late would need: that is
-  -- believed up to ten minutes.
+  -- slots are scarcer than quota, how many the pace of late would need.
   function M.eta(N, c, f, pos)
     local most, l = 0, c.l
     if l[RATE] > 0 then
-      most = math.min(600000, floor(pos * 1000000 / f[SHARE] * 1000000 / l[RATE]))
+      most = floor(pos * 1000000 / f[SHARE] * 1000000000 / l[RATE])
     end
     most = math.max(most, M.drains(c, f, pos, f, LBOOKED, f[SHARE]))
     for _, nc in ipairs(M.along(c, f)) do
-      most = math.max(most, M.drains(nc, f, pos, nc.l or M.zeros(22), BOOKED, 1000000))
+      most = math.max(most, M.drains(nc, f, pos, nc.l or M.zeros(24), BOOKED, 1000000))
     end
     return math.min(most, FAR)
+  end
+
+  -- turns gives the first and the last turn of a ledger's days and months that the
+  -- ticket at place pos of its leaf must wait for, 0 for none, and which part of what
+  -- is booked before it has its turn afterwards. The leaf has the share ppm of what
+  -- is left.
+  function M.turns(c, f, pos, booked, offset, share)
+    local N, first, last, rest = c.N, 0, 0, 1
+    for d = 1, N.nD do
+      local o = 2 + (d - 1) * W
+      local unit, win = N.cfg[o + 1], N.cfg[o + 2]
+      local b = booked[offset + unit + 1]
+      if (win == DAY or win == MONTH) and b > 0 and N.cfg[o + 6] == 0 then
+        local need = b * pos / f[COUNT] * 1000000 / share
+        local left = math.max(0, M.room(N, c, d) - N.s[M.at(N, d) + c.i] - (c.l and c.l[OUT + unit + 1] or 0))
+        if need > left then
+          local ends, more = N.s[win == DAY and DAYE or MONE], 0
+          if win == DAY then more = floor((need - left) / N.cfg[o + 4]) end
+          if ends + more * DAYMS > last then
+            first, last, rest = ends, ends + more * DAYMS, (need - left) / need
+          end
+        end
+      end
+    end
+    return first, last, rest
+  end
+
+  -- turns_before is turns of the lane, or of a node on the leaf's way that waits longer.
+  function M.turns_before(c, f, pos)
+    local first, last, rest = M.turns(c, f, pos, f, LBOOKED, f[SHARE])
+    for _, nc in ipairs(M.along(c, f)) do
+      if nc.l then
+        local x, y, z = M.turns(nc, f, pos, nc.l, BOOKED, 1000000)
+        if y > last then first, last, rest = x, y, z end
+      end
+    end
+    return first, last, rest
+  end
+
+  -- holds_for guesses the same from what may be held at a time (calls in flight, taken to
+  -- last ten seconds), while nothing else is known of a line: so that not all of a long
+  -- one come back soon.
+  function M.holds_for(c, f, pos)
+    local N, most = c.N, 0
+    if (c.l[SEEN] or 0) >= FRESH then return 0 end
+    for d = 1, N.nD do
+      local o = 2 + (d - 1) * W
+      local b = f[LBOOKED + N.cfg[o + 1] + 1]
+      if N.cfg[o + 2] == HELD and b > 0 and N.cfg[o + 6] == 0 then
+        most = math.max(most, floor(b * pos / f[COUNT] * CALL / M.room(N, c, d) * 1000000 / f[SHARE]))
+      end
+    end
+    return math.min(most, GUESS)
   end
 
   -- paced gives how many ms amounts last in a ledger's room.

@@ -23,8 +23,8 @@ function M.head(e)
       name = e.chunk[f[FIRST] % CHUNK + 1]
     end
     local tk = M.read_ticket(name)
-    local seq = f[FRONT] > 0 and -1 or f[FIRST]
-    if tk and not tk.released and tk.id == id and tk.seq == seq then return name, tk end
+    local fits = tk and (f[FRONT] > 0 and tk.seq < 0 or f[FRONT] == 0 and tk.seq == f[FIRST])
+    if fits and not tk.released and tk.id == id then return name, tk end
     e.advance()
   end
 end
@@ -101,11 +101,19 @@ end
 function M.blocked(c, e, a, full)
   for _, nc in ipairs(M.along(c, e.f)) do
     local N = nc.N
-    if full[N.node] or M.fits(N, nc, a, nc.l and M.slice(nc.l, OUT)) or M.smooth(N, nc, a, N.s[TS]) then
+    if full[N.node] then return true end
+    local no = M.fits(N, nc, a, nc.l and M.slice(nc.l, OUT)) or M.smooth(N, nc, a, N.s[TS])
+    if no then
       full[N.node] = true
-      return true
+      return true, M.turning(no)
     end
   end
+end
+
+-- turning tells whether the limit that refuses is a day's or a month's.
+function M.turning(no)
+  local win = no[9].cfg[2 + (no[1] - 1) * W + 2]
+  return win == DAY or win == MONTH
 end
 
 -- let_go releases the head of a leaf.
@@ -125,29 +133,33 @@ end
 
 -- release lets leaves' heads go until one does not fit the lane: then the whole
 -- pass stops, so that room gathers for it and large jobs do not starve. A leaf that
--- a node of its own holds up is passed over: the lane's room is for the others.
+-- a node of its own holds up is passed over: the lane's room is for the others. The
+-- second result tells that something waits for a day or a month to turn.
 function M.release(N, c, entries, slots, t, out)
-  local l, full = M.line(c), {}
+  local l, full, turns = M.line(c), {}, false
   while slots > 0 do
     local e, start = M.next_leaf(l, entries)
-    if not e then return slots end
+    if not e then return slots, turns end
     local name, tk = M.head(e)
+    local blocked, turn
+    if name then blocked, turn = M.blocked(c, e, tk.a, full) end
+    turns = turns or turn
     if not name then
       -- nothing is left in the order: what was counted is lost, so it is forgotten
       if e.f[COUNT] > 0 then M.count(l, e.f, -e.f[COUNT]) end
       e.dirty = true
-    elseif M.blocked(c, e, tk.a, full) then
+    elseif blocked then
       e.skipped = true
-    elseif M.fits(N, c, tk.a, M.slice(l, OUT)) or M.smooth(N, c, tk.a, t) then
-      return slots
     else
+      local no = M.fits(N, c, tk.a, M.slice(l, OUT)) or M.smooth(N, c, tk.a, t)
+      if no then return slots, turns or M.turning(no) end
       M.let_go(N, c, e, name, tk, start, t)
       slots = slots - 1
       out[#out + 1] = name
       out[#out + 1] = e.name
     end
   end
-  return slots
+  return slots, turns
 end
 
 function M.forget(c, e)
@@ -158,6 +170,17 @@ function M.forget(c, e)
   call('HDEL', KEYS[5], M.front(f[ID]))
 end
 
+-- lapsed_release puts a release that nobody came for back to the front. After some
+-- of them the job is taken to be gone: what was set aside for it is others' now, and
+-- if it comes after all it is new.
+function M.lapsed_release(N, c, name, ticket, tk)
+  local seq = math.min(tk.seq, -1) - 1
+  if seq < -LAPSES then return M.drop(N, ticket, tk) end
+  local f = M.leaf(c, name, 0)
+  M.forward(N, c, f, ticket, tk.a, seq)
+  M.put_leaf(c, name, f)
+end
+
 -- lapsed puts releases that nobody came for back to the front of their lines.
 function M.lapsed(N, t)
   for _, m in ipairs(call('ZREVRANGEBYSCORE', KEYS[4], '(0', format('%d', -t), 'LIMIT', 0, 1000)) do
@@ -166,9 +189,7 @@ function M.lapsed(N, t)
     local c, name
     if tk then c, name = M.named(N, tk.id) end
     if c and tk.released then
-      local f = M.leaf(c, name, 0)
-      M.forward(N, c, f, ticket, tk.a)
-      M.put_leaf(c, name, f)
+      M.lapsed_release(N, c, name, ticket, tk)
     else
       call('ZREM', KEYS[4], m)
     end
@@ -232,6 +253,20 @@ function M.tidy(c, all, t)
   if idle then c.l, c.ldirty = nil, true end
 end
 
+-- measure follows how many get away a second: the mean since the line began, and of
+-- the last minute or so later on. The first pass only starts the watch.
+function M.measure(l, released, since)
+  local got, seen = released + (l[PASSED] or 0), l[SEEN] or 0
+  l[PASSED] = 0
+  if seen == 0 then
+    l[SEEN] = 1
+    return
+  end
+  since = math.min(since, RATED - 1)
+  seen = math.min(seen + since, RATED)
+  l[SEEN], l[RATE] = seen, l[RATE] + floor((got * 1000000000 - l[RATE] * since) / seen)
+end
+
 -- pass is a class's part of the pull.
 function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
   local all, open = M.entries(N, c, leaves, rev, t, leafy)
@@ -239,11 +274,9 @@ function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
   if not closed then
     M.share_out(open)
     local n = slots
-    slots = M.release(N, c, open, slots, t, out)
-    if N.since <= AWAY then
-      local rate = (n - slots) * 1000000 / N.since
-      l[RATE] = floor(l[RATE] == 0 and rate or (l[RATE] * 15 + rate) / 16)
-    end
+    local turns
+    slots, turns = M.release(N, c, open, slots, t, out)
+    if slots < n or not turns then M.measure(l, n - slots, N.since) end
   end
   M.tidy(c, all, t)
   return slots

@@ -23,7 +23,8 @@ if tk.released then
   out[9] = -tonumber(call('ZSCORE', KEYS[4], 't' .. ARGV[3]) or '0')
 else
   out[6] = M.position(f, tk.seq)
-  out[8] = M.eta(N, c, f, out[6])
+  local _, last, rest = M.turns_before(c, f, out[6])
+  out[8] = math.max(0, last - t) + floor(M.eta(N, c, f, out[6]) * rest)
   local no = M.fits(N, c, tk.a, M.slice(c.l, OUT))
   for _, nc in ipairs(M.along(c, f)) do no = no or M.fits(nc.N, nc, tk.a, nc.l and M.slice(nc.l, OUT)) end
   no = no or M.smooth(N, c, tk.a, t)
