@@ -56,6 +56,18 @@ func newBoundaries(t time.Time, zone *time.Location) *boundaries {
 	return b
 }
 
+// monthZone is where months are counted; nil is Pacific. What is stored was checked.
+func (c Config) monthZone() *time.Location {
+	if c.MonthTZ == "" {
+		return nil
+	}
+	zone, err := time.LoadLocation(c.MonthTZ)
+	if err != nil {
+		return nil
+	}
+	return zone
+}
+
 // calendar keeps the boundaries of the day that was asked for last.
 type calendar struct {
 	zone atomic.Pointer[time.Location] // of months; nil is Pacific

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 )
 
 // lua/scope.lua and configure.lua.
@@ -34,11 +33,7 @@ func (m *Model) enforce(s settings) {
 	c := s.effective
 	m.settings, m.config, m.weights = s, c, c.weights()
 	m.rev++
-	if c.MonthTZ != "" {
-		if zone, err := time.LoadLocation(c.MonthTZ); err == nil {
-			m.cal.setZone(zone)
-		}
-	}
+	m.cal.setZone(c.monthZone())
 	for name, n := range m.lanes {
 		n.closed = c.laneAt(name) < 0
 	}

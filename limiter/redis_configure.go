@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Weights of the priorities where the configuration has none.
@@ -197,11 +196,7 @@ func (r *Redis) read(ctx context.Context) (settings, error) {
 }
 
 func (r *Redis) keep(s settings) {
-	if zone := s.effective.MonthTZ; zone != "" {
-		if zone, err := time.LoadLocation(zone); err == nil {
-			r.cal.setZone(zone)
-		}
-	}
+	r.cal.setZone(s.effective.monthZone())
 	r.settings.Store(&s)
 	r.config.Store(&s.effective)
 }

@@ -47,6 +47,9 @@ func (c Config) Validate() error {
 	if _, err := time.LoadLocation(c.MonthTZ); err != nil {
 		return wrong("month_tz", "%v", err)
 	}
+	if c.MonthTZ == "Local" {
+		return wrong("month_tz", "Local is another zone on each host; want one by its name")
+	}
 	return nil
 }
 

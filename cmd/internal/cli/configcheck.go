@@ -228,7 +228,7 @@ func share(key string, v *float64) error {
 }
 
 func zoneOK(key, v string) error {
-	if _, err := time.LoadLocation(v); err != nil || v == "" {
+	if _, err := time.LoadLocation(v); err != nil || v == "" || v == "Local" { // Local is another one on each host
 		return fmt.Errorf("%s: %q is no time zone such as Europe/Paris", key, v)
 	}
 	return nil
