@@ -80,11 +80,15 @@ func TestPhase(t *testing.T) {
 func TestLaneWait(t *testing.T) {
 	t.Parallel()
 	s := evening()
-	if got, want := laneWait(s, at(22, 0)), "4,310 jobs wait and go one by one as rpm allows: 810 of 1,000 used in this minute, 140 held for others."; got != want {
+	if got, want := laneWait(s, laneStep(s, "bulk"), at(22, 0)), "4,310 jobs wait and go one by one as rpm allows: 810 of 1,000 used in this minute, 140 held for others."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.Limits[0].Classes[2].Room = 0
-	if got, want := laneWait(s, at(22, 0)), "4,310 jobs wait for rpm: 810 of 1,000 used in this minute, 140 held for others; room comes in 20s."; got != want {
+	if got, want := laneWait(s, laneStep(s, "bulk"), at(22, 0)), "4,310 jobs wait for rpm: 810 of 1,000 used in this minute, 140 held for others; room comes in 20s."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	e := askedAt22("bulk", nil)
+	if got, want := laneWait(e.Lane, tightestStep(e), at(22, 0)), "4,310 jobs wait for rpm of tenant/acme: 200 of 200 used in this minute, 0 held for others; room comes as soon as a class gives some back."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -81,15 +81,27 @@ func (o outlook) forecast(id string) (forecast, bool) {
 	return f, known
 }
 
-// weightOf is the run's part of its lane: what the limiter says of its line, or,
-// while nothing of it waits, its priority's weight.
+// weightOf is the run's part of its lane: what the limiter says of its line, level
+// by level. While nothing of it waits it is what its priority's weight would be
+// beside the lines that do.
 func weightOf(s limiter.LaneState, r runStatus) float64 {
+	shares, weights := int64(0), int64(0)
 	for _, l := range s.Leaves {
-		if l.Weight > 0 && limiter.ParseLeaf(l.Leaf).Run == r.ID {
+		switch own := limiter.ParseLeaf(l.Leaf).Run == r.ID; {
+		case own && l.SharePPM > 0:
+			return float64(l.SharePPM)
+		case own && l.Weight > 0:
 			return float64(l.Weight)
 		}
+		if l.SharePPM > 0 {
+			shares, weights = shares+l.SharePPM, weights+l.Weight
+		}
 	}
-	return float64(limiter.PriorityWeight(limiter.Priority(r.Priority)))
+	weight := float64(limiter.PriorityWeight(limiter.Priority(r.Priority)))
+	if weights == 0 {
+		return weight
+	}
+	return weight * float64(shares) / float64(weights)
 }
 
 // outlook gathers a lane's for one question.

@@ -112,6 +112,13 @@ func TestOutlook(t *testing.T) {
 		{"and has no end", []runStatus{high, paused}, nil, "p", 9000, 0},
 		{"a rest ends", []runStatus{rested}, nil, "r", 600, 61},
 		{"the limiter's weights count", []runStatus{high, low}, []limiter.LeafState{{Leaf: limiter.Path{Run: "l", Priority: limiter.Low}.Leaf(), Weight: 4}}, "h", 2400, 8},
+		{"a tenant's many runs have one part", []runStatus{high, low}, []limiter.LeafState{
+			{Leaf: limiter.Path{Run: "h", Priority: limiter.High}.Leaf(), Weight: 4, SharePPM: 250_000},
+			{Leaf: limiter.Path{Run: "l", Priority: limiter.Low}.Leaf(), Weight: 1, SharePPM: 750_000},
+		}, "l", 2400, 5.3},
+		{"a run that waits for nothing has its weight beside them", []runStatus{high, low}, []limiter.LeafState{
+			{Leaf: limiter.Path{Run: "h", Priority: limiter.High}.Leaf(), Weight: 4, SharePPM: 1_000_000},
+		}, "h", 2400, 5},
 		{"nobody of that name", []runStatus{high}, nil, "x", 1, 0},
 	} {
 		at, known := newOutlook(nightLane(c.leaves...), c.runs, 0, now).of(c.id, c.rows)

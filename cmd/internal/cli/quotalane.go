@@ -20,6 +20,7 @@ func (o *showOptions) showLane(s limiter.LaneState) error {
 	if err := o.print(limitTable(s.Limits, s.At, o.now()), s); err != nil {
 		return err
 	}
+	o.printNotes("", s.Limits)
 	section(o.Out, "classes", classTable(s.Limits))
 	section(o.Out, "lines, the longest first", lineTable(s.Leaves))
 	o.printWhy(s)
@@ -81,15 +82,15 @@ const mostLines = 8
 
 // lineTable is who waits.
 func lineTable(leaves []limiter.LeafState) *dataTable {
-	t := newTable("LINE", "CLASS", "WEIGHT", "WAITING", "REQUESTS", "INPUT TOKENS").numeric(2, 3, 4, 5)
+	t := newTable("LINE", "CLASS", "WEIGHT", "SHARE", "WAITING", "REQUESTS", "INPUT TOKENS").numeric(2, 3, 4, 5, 6)
 	leaves = slices.DeleteFunc(slices.Clone(leaves), func(l limiter.LeafState) bool { return l.Waiting == 0 })
 	slices.SortStableFunc(leaves, func(a, b limiter.LeafState) int { return cmp.Compare(b.Waiting, a.Waiting) })
 	for i, l := range leaves {
 		if i == mostLines {
-			t.row(fmt.Sprintf("and %d more", len(leaves)-i), "", "", "", "", "")
+			t.row(fmt.Sprintf("and %d more", len(leaves)-i), "", "", "", "", "", "")
 			break
 		}
-		t.row(lineName(l.Leaf), l.Class, l.Weight, humanize.Comma(l.Waiting),
+		t.row(lineName(l.Leaf), l.Class, l.Weight, wholePercent(float64(l.SharePPM)/ppm), humanize.Comma(l.Waiting),
 			humanize.Comma(l.Booked[limiter.Requests]), humanize.Comma(l.Booked[limiter.InputTokens]))
 	}
 	return t
@@ -162,19 +163,27 @@ func nextFree(l limiter.LimitState, at, now time.Time) string {
 
 // showLines is one line for each limit, for a log.
 func (o *showOptions) showLines(v *quotaView) {
+	at := v.At.Local().Format("15:04:05")
 	for _, s := range v.Lanes {
-		for _, l := range s.Limits {
-			fmt.Fprintf(o.Out, "%s %s %s: %s of %s used", v.At.Local().Format("15:04:05"), s.Lane.Model, l.Name, amount(l.Unit, l.Used), amount(l.Unit, l.Effective))
-			borrowed := borrowed(l)
-			for i, c := range l.Classes {
-				if c.Used > 0 {
-					fmt.Fprintf(o.Out, ", %s %s", c.Class, amount(l.Unit, c.Used))
-				}
-				if borrowed[i] > 0 {
-					fmt.Fprintf(o.Out, " (%s borrowed)", amount(l.Unit, borrowed[i]))
-				}
+		o.showLine(at+" "+s.Lane.Model, s.Limits)
+	}
+	for _, s := range v.Nodes {
+		o.showLine(at+" "+s.Node, s.Limits)
+	}
+}
+
+func (o *showOptions) showLine(whose string, limits []limiter.LimitState) {
+	for _, l := range limits {
+		fmt.Fprintf(o.Out, "%s %s: %s of %s used", whose, l.Name, amount(l.Unit, l.Used), amount(l.Unit, l.Effective))
+		borrowed := borrowed(l)
+		for i, c := range l.Classes {
+			if c.Used > 0 {
+				fmt.Fprintf(o.Out, ", %s %s", c.Class, amount(l.Unit, c.Used))
 			}
-			fmt.Fprintf(o.Out, "; %s booked\n", amount(l.Unit, l.Booked))
+			if borrowed[i] > 0 {
+				fmt.Fprintf(o.Out, " (%s borrowed)", amount(l.Unit, borrowed[i]))
+			}
 		}
+		fmt.Fprintf(o.Out, "; %s booked\n", amount(l.Unit, l.Booked))
 	}
 }

@@ -133,7 +133,13 @@ func (r *quotaReview) estimateTable() *dataTable {
 	return t
 }
 
-func signed(share float64) string { return fmt.Sprintf("%+.1f %%", share*100) }
+// signed is by how much more or less was charged; a multiple where that says more.
+func signed(share float64) string {
+	if share >= 9 {
+		return humanize.Comma(int64(share+1.5)) + " x"
+	}
+	return fmt.Sprintf("%+.1f %%", share*100)
+}
 
 func (r *quotaReview) limitTable() *dataTable {
 	t := newTable("MODEL", "LIMIT", "SET", "AT WORK", "USED", "OUTSIDE", "RESERVED", "REST", "FULLEST", "AT").numeric(2, 3, 4, 5, 6, 7, 8)
@@ -203,7 +209,7 @@ func (r *quotaReview) printFindings(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, l := range r.Limits {
 		if l.Binds && l.stranded() >= time.Minute {
-			fmt.Fprintf(w, "%s: of %s of bulk at work, %s worth %s stayed unused: %s outside, %s reserved and not needed, %s by pace, worker slots or throttles.\n",
+			fmt.Fprintf(w, "%s: of %s of bulk at work, %s worth %s stayed unused: %s outside, %s reserved and not needed, %s by pace, worker slots, throttles or limits of nodes.\n",
 				l.Model, ago(time.Duration(l.AtWorkMS)*time.Millisecond), l.Limit, ago(l.stranded()), percent(l.Outside), percent(l.Reserved), percent(l.Rest))
 		}
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +14,7 @@ import (
 
 type showOptions struct {
 	*factory
-	Model string
+	What  string // a model or a node; "": all
 	Watch bool
 	Every time.Duration
 }
@@ -20,17 +22,17 @@ type showOptions struct {
 func newQuotaShowCmd(f *factory) *cobra.Command {
 	o := &showOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "show [MODEL]",
+		Use:   "show [MODEL|NODE]",
 		Short: "Show each limit: used, reserved, lent, booked, enforced, by whom it was set",
-		Long: "Shows each limit of a lane (a model): what is used and what waits for it, what is enforced of what was set,\n" +
-			"and when the next of it is free; then what each class uses of it:\n\n" +
+		Long: "Shows each limit of a lane (a model) or a node (tenant/acme): what is used and what waits for it, what is\n" +
+			"enforced of what was set, and when the next of it is free; then what each class uses of it:\n\n" +
 			"  RESERVED  what the classes below leave to it now, used or not\n" +
 			"  LENT      what of its guarantee the classes below may use now\n" +
 			"  BORROWED  what it uses of what is lent; it is given back within a window\n" +
 			"  ROOM      the most that it may take now",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Model = firstArg(args)
+			o.What = firstArg(args)
 			return runQuotaShow(cmd.Context(), o)
 		},
 	}
@@ -45,6 +47,8 @@ type quotaView struct {
 	Project string              `json:"project"`
 	At      time.Time           `json:"at"`
 	Lanes   []limiter.LaneState `json:"lanes"`
+	Nodes   []limiter.NodeState `json:"nodes"` // that have limits of their own, the fullest first
+	more    int                 // nodes that were not looked at
 }
 
 func runQuotaShow(ctx context.Context, o *showOptions) error {
@@ -54,14 +58,14 @@ func runQuotaShow(ctx context.Context, o *showOptions) error {
 	}
 	defer be.close()
 	if !o.Watch {
-		v, err := be.quota(ctx, o.Model, o.now())
+		v, err := be.quota(ctx, o.What, o.now())
 		if err != nil {
 			return err
 		}
 		return o.show(v)
 	}
 	return o.again(ctx, o.Every, func() error {
-		v, err := be.quota(ctx, o.Model, o.now())
+		v, err := be.quota(ctx, o.What, o.now())
 		switch {
 		case err != nil:
 			return err
@@ -73,13 +77,31 @@ func runQuotaShow(ctx context.Context, o *showOptions) error {
 	})
 }
 
-// quota gathers the limits of one model, or of all.
-func (b *backend) quota(ctx context.Context, model string, now time.Time) (*quotaView, error) {
-	lanes, err := b.laneStates(ctx, model)
-	if err == nil && len(lanes) == 0 {
-		err = noLane(model, nil)
+// quota gathers the limits of one model or node, or of all.
+func (b *backend) quota(ctx context.Context, what string, now time.Time) (*quotaView, error) {
+	v := &quotaView{Project: b.conf.Gemini.Project, At: now, Lanes: []limiter.LaneState{}, Nodes: []limiter.NodeState{}}
+	var err error
+	if isNode(what) {
+		err = v.addNodes(ctx, b, []string{what})
+		if errors.Is(err, limiter.ErrUnknownNode) {
+			err = b.noNode(ctx, what)
+		}
+		return v, err
 	}
-	return &quotaView{Project: b.conf.Gemini.Project, At: now, Lanes: lanes}, err
+	if v.Lanes, err = b.laneStates(ctx, what); err != nil {
+		return nil, err
+	}
+	if len(v.Lanes) == 0 {
+		return nil, noLane(what, nil)
+	}
+	if what != "" {
+		return v, nil
+	}
+	nodes, err := b.lim.Nodes(ctx)
+	if err == nil {
+		err = v.addNodes(ctx, b, slices.DeleteFunc(nodes, isPattern))
+	}
+	return v, err
 }
 
 func (o *showOptions) show(v *quotaView) error {
@@ -97,6 +119,7 @@ func (o *showOptions) show(v *quotaView) error {
 			return err
 		}
 	}
+	o.showNodes(v)
 	return nil
 }
 
@@ -104,13 +127,20 @@ func (o *showOptions) show(v *quotaView) error {
 func (v *quotaView) plainTable(now time.Time) *dataTable {
 	t := newTable("NODE", "LIMIT", "SET", "ENFORCED", "USED", "BOOKED", "NEXT FREE", "CLASS", "USED", "RESERVED", "LENT", "BORROWED", "ROOM")
 	for _, s := range v.Lanes {
-		for _, l := range s.Limits {
-			borrowed := borrowed(l)
-			for i, c := range l.Classes {
-				t.row(s.Lane, l.Name, l.Amount, l.Effective, l.Used, l.Booked, nextFree(l, s.At, now),
-					c.Class, c.Used, c.Protected, c.Lent, borrowed[i], c.Room)
-			}
-		}
+		plainRows(t, s.Lane.String(), s.Limits, s.At, now)
+	}
+	for _, s := range v.Nodes {
+		plainRows(t, s.Node, s.Limits, s.At, now)
 	}
 	return t
+}
+
+func plainRows(t *dataTable, node string, limits []limiter.LimitState, at, now time.Time) {
+	for _, l := range limits {
+		borrowed := borrowed(l)
+		for i, c := range l.Classes {
+			t.row(node, l.Name, l.Amount, l.Effective, l.Used, l.Booked, nextFree(l, at, now),
+				c.Class, c.Used, c.Protected, c.Lent, borrowed[i], c.Room)
+		}
+	}
 }

@@ -33,7 +33,7 @@ func evening() limiter.LaneState {
 		Limits: []limiter.LimitState{l, tokens},
 		Leaves: []limiter.LeafState{
 			{Class: "bulk", Leaf: limiter.Path{}.Leaf(), Weight: 1},
-			{Class: "bulk", Leaf: path.Leaf(), Weight: 4, Waiting: 4310, Booked: limiter.Amounts{4310, 172_400}},
+			{Class: "bulk", Leaf: path.Leaf(), Weight: 4, SharePPM: 1_000_000, Waiting: 4310, Booked: limiter.Amounts{4310, 172_400}},
 		},
 	}
 }
@@ -66,8 +66,8 @@ bulk         rpm         800         0     0       150    40
              input_tpm    90         0     0         0   760
 
 lines, the longest first
-LINE                                           CLASS  WEIGHT  WAITING  REQUESTS  INPUT TOKENS
-tenant acme, team search, run tags-7f3k, high  bulk        4    4,310     4,310       172,400
+LINE                                           CLASS  WEIGHT  SHARE  WAITING  REQUESTS  INPUT TOKENS
+tenant acme, team search, run tags-7f3k, high  bulk        4  100 %    4,310     4,310       172,400
 
 interactive (rpm, input_tpm): floor 10 %
 `
@@ -77,6 +77,45 @@ interactive (rpm, input_tpm): floor 10 %
 	for line := range strings.Lines(b.String()) {
 		if len(line) > 101 {
 			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+// TestShowNodes: nodes with limits come after the lanes, the fullest first, with
+// what the provider lowered and what only watches.
+func TestShowNodes(t *testing.T) {
+	t.Parallel()
+	o, b := showing("table")
+	limit := func(used int64) limiter.LimitState {
+		return limiter.LimitState{Limit: limiter.Limit{Unit: limiter.Requests, Amount: 200}, Name: "rpm", Effective: 200, Used: used, NextFree: at(22, 0),
+			Classes: []limiter.ClassUse{{Class: "interactive", Used: used / 10}, {Class: "bulk", Used: used - used/10}}}
+	}
+	low, full := limit(20), limit(200)
+	low.Shadow, low.Shadowed = true, 7
+	full.Lowered = &limiter.Lowering{PPM: 100_000, Until: at(22, 10)}
+	v := &quotaView{more: 3, Nodes: []limiter.NodeState{
+		{Node: "tenant/acme", From: "tenant/*", At: at(22, 0), Limits: []limiter.LimitState{full}},
+		{Node: "team/search", From: "team/search", At: at(22, 0), Limits: []limiter.LimitState{low}},
+	}, Lanes: []limiter.LaneState{{}}}
+	o.showNodes(v)
+	want := `
+nodes, the fullest first
+NODE                    LIMIT  USED     FULL  ENFORCED  SET  NEXT FREE  BY
+tenant/acme (tenant/*)  rpm     200  100.0 %       200  200  now        bulk 180, interactive 20
+team/search             rpm      20   10.0 %       200  200  now        bulk 18, interactive 2
+and 3 nodes that were not looked at
+tenant/acme: rpm is lowered by 10 % after the provider refused what was admitted; all of it is back at 22:10:00 if it refuses no more
+team/search: rpm is in shadow and refuses nothing; it would have refused 7 calls
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b, want)
+	}
+	if fullness(v.Nodes[0]) <= fullness(v.Nodes[1]) {
+		t.Error("the full one is not the fullest")
+	}
+	for name, want := range map[string]bool{"tenant/acme": true, "run/7": true, "gemini/p/global/m": false, "gemini-3.5-flash": false, "tenant/": false} {
+		if isNode(name) != want {
+			t.Errorf("%s is a node: %v", name, !want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func week() reviewInput {
 		from: at(0, 0).AddDate(0, 0, -7), to: at(0, 0),
 		lanes: []limiter.LaneConfig{{
 			Lane:   limiter.Lane{Provider: "gemini", Project: "p", Region: "global", Model: "m"},
-			Limits: limiter.Limits{RPM: 1000, InputTPM: 1_000_000}, OutsidePPM: 50_000,
+			Limits: limiter.Limits{RPM: 1000, InputTPM: 1_000_000, USDPerDay: 100_000_000}, OutsidePPM: 50_000,
 		}},
 		classes: []limiter.Class{
 			{Name: "interactive", GuaranteePPM: 300_000},
@@ -79,7 +79,7 @@ func TestReview(t *testing.T) {
 		"): a guarantee of 20 % would have been enough, it is 30 %: nightshift quota set class/interactive guarantee=20%",
 		"nobody called as agent: its guarantee of 10 % was never needed: nightshift quota set class/agent guarantee=0%",
 		"7.0 % of tags's calls took more than they were charged for",
-		"chat holds 200 % more output than it uses",
+		"chat holds more output than it uses (+200.0 %)",
 	} {
 		if !strings.Contains(strings.Join(texts, "\n"), want) {
 			t.Errorf("no advice %q in\n%s", want, strings.Join(texts, "\n"))
@@ -116,6 +116,23 @@ func TestReviewWarns(t *testing.T) {
 	for _, a := range newReview(in).Advice {
 		if strings.Contains(a.Command, "guarantee") || strings.Contains(a.Command, "outside") {
 			t.Errorf("ten hours advise %q", a.Command)
+		}
+	}
+}
+
+// TestReviewOutput: output that is held and that no limit counts keeps nobody out.
+func TestReviewOutput(t *testing.T) {
+	t.Parallel()
+	in := week()
+	in.lanes[0].Limits.USDPerDay = 0
+	for _, a := range newReview(in).Advice {
+		if strings.Contains(a.Text, "maxOutputTokens") {
+			t.Errorf("advice %q", a.Text)
+		}
+	}
+	for share, want := range map[float64]string{0.102: "+10.2 %", -0.05: "-5.0 %", 2818.4: "2,819 x"} {
+		if got := signed(share); got != want {
+			t.Errorf("%v: %q, want %q", share, got, want)
 		}
 	}
 }

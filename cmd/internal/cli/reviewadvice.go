@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // What a review needs before it advises to give something away: a day. What it
@@ -30,7 +32,7 @@ func (r *quotaReview) add(level, command, format string, a ...any) {
 // advise says what to change, what hurts somebody first.
 func (r *quotaReview) advise(in reviewInput) {
 	r.adviseRefusals()
-	r.adviseEstimates()
+	r.adviseEstimates(in)
 	if !r.Seen.IsZero() && r.To.Sub(r.Seen) >= reviewSpan {
 		r.adviseReserves()
 		r.adviseOutside(in)
@@ -64,17 +66,24 @@ func (r *quotaReview) adviseRefusals() {
 	}
 }
 
-func (r *quotaReview) adviseEstimates() {
+// outputCounts tells whether output that is held and not used keeps anybody out.
+func (in reviewInput) outputCounts() bool {
+	return slices.ContainsFunc(in.lanes, func(l limiter.LaneConfig) bool {
+		return max(l.Limits.OutputTPM, l.Limits.TotalTPM, l.Limits.USDPer10m, l.Limits.USDPerDay, l.Limits.USDPerMonth) > 0
+	})
+}
+
+func (r *quotaReview) adviseEstimates(in reviewInput) {
 	for _, e := range r.Estimates {
 		switch {
 		case e.Calls < reviewCalls:
 		case max(e.InputUnder, e.OutputUnder) > underTooOften:
 			r.add("warn", "", "%s of %s's calls took more than they were charged for; others pay for it until the window turns",
 				percent(max(e.InputUnder, e.OutputUnder)), e.Feature)
-		case e.OutputError > overTooMuch:
-			r.add("note", "", "%s holds %s more output than it uses: a smaller maxOutputTokens lets more of it through", e.Feature, wholePercent(e.OutputError))
+		case e.OutputError > overTooMuch && in.outputCounts():
+			r.add("note", "", "%s holds more output than it uses (%s): a smaller maxOutputTokens lets more of it through", e.Feature, signed(e.OutputError))
 		case e.InputError > overTooMuch:
-			r.add("note", "", "%s is charged %s more input than it has", e.Feature, wholePercent(e.InputError))
+			r.add("note", "", "%s is charged more input than it has (%s)", e.Feature, signed(e.InputError))
 		}
 	}
 }

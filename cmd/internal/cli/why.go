@@ -108,7 +108,7 @@ func isQueueOf(name, lane string) bool {
 }
 
 // laneSentence is the lane's trouble, the worst first.
-func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState) string {
+func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState, tightest wayStep) string {
 	now := o.now()
 	n := waiting(s)
 	switch {
@@ -119,27 +119,18 @@ func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState) string {
 	case n == 0:
 		return fmt.Sprintf("%s: nothing waits for quota; %s in flight.", s.Lane.Model, plural(int(s.InFlight), "call"))
 	}
-	return fmt.Sprintf("%s: %s", s.Lane.Model, laneWait(s, now))
+	return fmt.Sprintf("%s: %s", s.Lane.Model, laneWait(s, tightest, now))
 }
 
 // laneWait says what the jobs of a lane wait for: their turn at the pace that the
 // tightest limit allows, or its next room.
-func laneWait(s limiter.LaneState, now time.Time) string {
-	l, n := tightest(s), humanize.Comma(waiting(s))+" jobs"
+func laneWait(s limiter.LaneState, tightest wayStep, now time.Time) string {
+	l, n := tightest.limit, humanize.Comma(waiting(s))+" jobs"
 	used := fmt.Sprintf("%s of %s used%s, %s held for others", amount(l.Unit, l.Used), amount(l.Unit, l.Amount), inWindow(l.Window), amount(l.Unit, heldForOthers(l)))
-	if roomOf(l, "bulk") > 0 {
-		return fmt.Sprintf("%s wait and go one by one as %s allows: %s.", n, l.Name, used)
+	if tightest.room > 0 {
+		return fmt.Sprintf("%s wait and go one by one as %s allows: %s.", n, tightest.name(), used)
 	}
-	return fmt.Sprintf("%s wait for %s: %s; room comes %s.", n, l.Name, used, orElse(nextFree(l, s.At, now), "as soon as a class gives some back"))
-}
-
-func roomOf(l limiter.LimitState, class string) int64 {
-	for _, c := range l.Classes {
-		if c.Class == class {
-			return c.Room
-		}
-	}
-	return 0
+	return fmt.Sprintf("%s wait for %s: %s; room comes %s.", n, tightest.name(), used, orElse(nextFree(l, s.At, now), "as soon as a class gives some back"))
 }
 
 func bulkPause(ps []limiter.Pause) *limiter.Pause {
@@ -166,19 +157,6 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 		until, why = "by its work window", orElse(p.Detail, "window")
 	}
 	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Target(), p.Owner, clock(p.Since, now), until, why)
-}
-
-// tightest is the limit with the least room for bulk, as a share of itself.
-func tightest(s limiter.LaneState) limiter.LimitState {
-	best, least := s.Limits[0], 2.0
-	for _, l := range s.Limits {
-		for _, c := range l.Classes {
-			if share := float64(c.Room) / float64(max(l.Amount, 1)); c.Class == "bulk" && share < least {
-				best, least = l, share
-			}
-		}
-	}
-	return best
 }
 
 func heldForOthers(l limiter.LimitState) int64 {
@@ -220,7 +198,7 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 		fmt.Fprintf(o.Out, "%s: %s.\n", run.Title(), h.why)
 		return nil
 	}
-	if err := o.explainLane(ctx, be, run.Spec.Lane); err != nil {
+	if err := o.explainRun(ctx, be, run); err != nil {
 		return err
 	}
 	return o.runEnd(ctx, be, run)
@@ -253,11 +231,15 @@ func (o *whyOptions) explainLane(ctx context.Context, be *backend, name string) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Out, o.laneSentence(be.conf, s))
+	fmt.Fprintln(o.Out, o.laneSentence(be.conf, s, laneStep(s, "bulk")))
+	o.printThrottles(s)
+	return nil
+}
+
+func (o *whyOptions) printThrottles(s limiter.LaneState) {
 	for _, t := range together(s.Throttles, func(t *limiter.Throttle) *string { return &t.Class }) {
 		fmt.Fprintf(o.Out, "Held back: %s.\n", throttleSentence(t, o.now()))
 	}
-	return nil
 }
 
 func (o *whyOptions) holdOf(ctx context.Context, be *backend, name string) (hold, limiter.Lane, error) {
@@ -336,7 +318,7 @@ func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row 
 			row.Row, run.Title(), orElse(t.Limiter, "its turn"), humanize.Comma(t.Position), humanize.Comma(t.Waiting),
 			ago(comes), clock(o.now().Add(comes), o.now()))
 	}
-	return o.explainLane(ctx, be, run.Spec.Lane)
+	return o.explainRun(ctx, be, run)
 }
 
 // comes is when a row's turn comes. What is near the limiter knows best; what is

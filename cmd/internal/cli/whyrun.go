@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+)
+
+// explainRun prints what a run's rows wait for: a hold of their lane, or the
+// tightest of all limits on their way, which may be a tenant's.
+func (o *whyOptions) explainRun(ctx context.Context, be *backend, run jobs.Run) error {
+	h, lane, err := o.holdOf(ctx, be, run.Spec.Lane)
+	if err != nil || h.why != "" || lane.Scope() != be.conf.scope() {
+		return firstError(err, o.explainLane(ctx, be, run.Spec.Lane))
+	}
+	s, err := be.lim.State(ctx, lane)
+	if err != nil {
+		return err
+	}
+	e := &explained{Class: run.Spec.Class, Path: pathOf(run), Feature: run.Spec.Feature, Amounts: costsIn(s.Leaves).amounts()}
+	q := limiter.Request{Lane: lane, Class: e.Class, Path: e.Path, Feature: e.Feature, Amounts: e.Amounts}
+	if e.Explanation, err = be.lim.Explain(ctx, q); err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Out, o.laneSentence(be.conf, e.Lane, tightestStep(e)))
+	o.printThrottles(e.Lane)
+	return nil
+}
+
+// pathOf is on whose behalf a run's calls are made.
+func pathOf(run jobs.Run) limiter.Path {
+	s := run.Spec
+	return limiter.Path{Organization: s.Organization, Tenant: s.Tenant, Team: s.Team, Run: run.ID, Priority: limiter.Priority(s.Priority)}
+}
+
+// amounts is a row of these costs; one request where nothing is known.
+func (c costs) amounts() limiter.Amounts {
+	var a limiter.Amounts
+	for u, n := range c {
+		a[u] = int64(n + 0.5)
+	}
+	a[limiter.Requests] = max(1, a[limiter.Requests])
+	return a
+}
+
+// tightestStep is the limit on the way with the least room for the class, as a
+// part of itself.
+func tightestStep(e *explained) wayStep {
+	var best wayStep
+	least := 2.0
+	for _, s := range waySteps(e) {
+		if share := ratio(s.room, max(1, s.limit.Amount)); share < least {
+			best, least = s, share
+		}
+	}
+	return best
+}
+
+// laneStep is that of a lane alone.
+func laneStep(s limiter.LaneState, class string) wayStep {
+	e := &explained{Class: class}
+	e.Lane = s
+	return tightestStep(e)
+}
