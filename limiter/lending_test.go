@@ -17,7 +17,9 @@ import (
 var lendingLimits = Limits{RPM: 1000, InputTPM: 1_000_000}
 
 const (
-	nightFor   = 40 * time.Minute // people are asleep: 0.3 % of the limit
+	nightFor   = 52 * time.Minute // people are asleep: 0.3 % of the limit
+	leadFor    = 15 * time.Minute // before a rise that was learned the floor is that of the day
+	quietTo    = nightFor - leadFor - time.Minute
 	riseFor    = 10 * time.Minute // up to 14 %
 	spikeEvery = 6 * time.Minute  // afterwards, to 42 % for a minute
 )
@@ -43,7 +45,8 @@ type street struct {
 	*fleet
 	come    func(at time.Duration) int // how many call in the tick that begins then
 	jitter  *rand.Rand
-	tokens  func() int64 // of a call
+	tokens  func() int64                   // of a call
+	floors  func(at time.Duration) []Floor // that were learned; may be nil
 	waiting askHeap
 	waits   []time.Duration
 	met     []arrival
@@ -152,34 +155,59 @@ func (s *street) quantile(q float64) time.Duration {
 	return s.waits[min(len(s.waits)-1, int(q*float64(len(s.waits))))]
 }
 
+// Of the rows, these are the night's: they can be done before the rise. The others
+// wait behind them, so that bulk presses on through the morning.
+const (
+	nightRows   = 33_000
+	morningRows = 32_000
+)
+
 // night is what came of one night.
 type night struct {
-	label         string
-	bulk          float64 // a minute, while people are asleep
-	finish        time.Duration
-	p95, longest  time.Duration
-	refused       map[string]int
-	calls, served int
+	label        string
+	bulk         float64       // a minute, in the quiet hours
+	finish, all  time.Duration // of the night's rows, of the morning's too
+	p95, longest time.Duration // that people waited
+	refused      map[string]int
+	people       int
 }
 
-func (s *street) night(label string, rows int, each func()) night {
-	s.rows(rows)
+// play puts bulk and people on the lane until every row was called.
+func (s *street) play(label string) night {
+	s.rows(nightRows + morningRows)
+	rows := slices.Clone(s.pending[:nightRows])
 	s.fleet.run(3*time.Hour, func() {
 		s.ask()
-		if each != nil {
-			each()
+		if s.floors != nil && s.since()%time.Minute == 0 {
+			s.must(s.SetFloors(s.Context(), s.lane, s.floors(s.since()), s.now.Add(10*time.Minute)))
 		}
 	})
 	s.wantDone()
-	return night{label: label, bulk: s.perMinute("bulk", 5*time.Minute, nightFor-time.Minute), finish: s.since(),
-		p95: s.quantile(0.95), longest: s.quantile(1), refused: refusals(s.met, lendingLimits), served: len(s.waits)}
+	n := night{label: label, bulk: s.perMinute("bulk", 5*time.Minute, quietTo), all: s.since(),
+		p95: s.quantile(0.95), longest: s.quantile(1), refused: refusals(s.met, lendingLimits), people: len(s.waits)}
+	for _, j := range rows {
+		n.finish = max(n.finish, j.granted)
+	}
+	return n
+}
+
+// learnedWeek are the floors of a week that was learned: 1.5 times the largest
+// minute of the hour, which at night was next to nothing, and of the day from a
+// quarter of an hour before its rise.
+func learnedWeek(at time.Duration) []Floor {
+	need := int64(9 * 3 / 2)
+	if at >= nightFor-leadFor {
+		need = 420 * 3 / 2
+	}
+	return []Floor{{Class: "interactive", Unit: Requests, Window: Minute, Amount: need},
+		{Class: "interactive", Unit: InputTokens, Window: Minute, Amount: need * 800}}
 }
 
 // split is bulk in a quota of its own, a part of the limit that it never
 // exceeds at a provider with a sliding minute; how many a minute get through.
 func split(part float64) float64 {
 	p, n := &slidingMinute{limit: int64(part * float64(lendingLimits.RPM))}, 0
-	from, to := 5*time.Minute, nightFor-time.Minute
+	from, to := 5*time.Minute, quietTo
 	for at := time.Duration(0); at < to; at += tick {
 		for p.takes(at, 1) {
 			if at >= from {
@@ -190,38 +218,41 @@ func split(part float64) float64 {
 	return float64(n) / (to - from).Minutes()
 }
 
-const lendingRows = 50_000
-
 func TestLendingAtNight(t *testing.T) {
 	t.Parallel()
 	exact, usual := split(0.7), split(0.7*0.85)
 	t.Logf("a fixed 30 %% split lets bulk have %.0f a minute, with the usual 0.85 margin %.0f", exact, usual)
-	free := newStreet(t, "now", []Class{{Name: "interactive"}, {Name: "bulk", Smooth: true, Tickets: true}}).night("unprotected", lendingRows, nil)
-	nights := []night{free, newStreet(t, "auto", lendingClasses()).night("auto, nothing learned", lendingRows, nil),
-		newStreet(t, "now", lendingClasses()).night("now", lendingRows, nil)}
-	t.Logf("%-22s %10s %12s %12s %9s %9s %9s %12s %7s", "", "bulk/min", "of split", "of 0.85", "finish", "of free", "p95", "longest", "429s")
-	for _, n := range nights {
-		t.Logf("%-22s %10.0f %12.2f %12.2f %9s %9.3f %9s %12s %7d", n.label, n.bulk, n.bulk/exact, n.bulk/usual, n.finish.Round(time.Second),
-			n.finish.Seconds()/free.finish.Seconds(), n.p95, n.longest, n.refused["interactive"]+n.refused["bulk"])
-	}
-	for _, n := range nights {
-		if len(n.refused) > 0 || n.served == 0 {
-			t.Errorf("%s: the provider refused %v of %d people's calls and %d of bulk", n.label, n.refused, n.served, lendingRows)
+	free := newStreet(t, "now", []Class{{Name: "interactive"}, {Name: "bulk", Smooth: true, Tickets: true}}).play("unprotected")
+	unlearned := newStreet(t, "auto", lendingClasses()).play("auto, nothing learned")
+	week := newStreet(t, "auto", lendingClasses())
+	week.floors = learnedWeek
+	learned := week.play("auto, a week learned")
+	now := newStreet(t, "now", lendingClasses()).play("now")
+	t.Logf("%-22s %9s %9s %9s | %9s %8s %9s | %9s %9s | %5s", "lend", "bulk/min", "of split", "of 0.85", "night's", "of free", "all done", "people p95", "longest", "429s")
+	for _, n := range []night{free, unlearned, learned, now} {
+		t.Logf("%-22s %9.0f %9.2f %9.2f | %9s %8.3f %9s | %9s %9s | %5d", n.label, n.bulk, n.bulk/exact, n.bulk/usual, n.finish.Round(time.Second),
+			n.finish.Seconds()/free.finish.Seconds(), n.all.Round(time.Second), n.p95, n.longest, n.refused["interactive"]+n.refused["bulk"])
+		if len(n.refused) > 0 || n.people < 500 {
+			t.Errorf("%s: the provider refused %v beside %d calls of people", n.label, n.refused, n.people)
 		}
 	}
-	now := nights[2]
-	if now.bulk < 1.35*exact || now.bulk < 1.55*usual {
-		t.Errorf("bulk has %.0f a minute; want 1.35 times %.0f and 1.55 times %.0f", now.bulk, exact, usual)
+	for _, n := range []night{learned, now} {
+		if n.bulk < 1.35*exact || n.bulk < 1.55*usual {
+			t.Errorf("%s: bulk has %.0f a minute; want 1.35 times %.0f and 1.55 times %.0f", n.label, n.bulk, exact, usual)
+		}
+		if n.finish.Seconds() > 1.08*free.finish.Seconds() {
+			t.Errorf("%s: the night's rows are done after %s, unprotected after %s; want at most 1.08 of it", n.label, n.finish, free.finish)
+		}
 	}
-	if now.finish.Seconds() > 1.08*free.finish.Seconds() {
-		t.Errorf("bulk finishes after %s, unprotected after %s; want at most 1.08 of it", now.finish, free.finish)
+	if learned.p95 > free.p95 || unlearned.p95 > free.p95 {
+		t.Errorf("people wait %s and %s (p95), unprotected %s", learned.p95, unlearned.p95, free.p95)
 	}
 }
 
 // cold lets bulk borrow all for five minutes, then n people call within a second.
 func (s *street) cold(n int) {
 	const borrow = 5 * time.Minute
-	s.rows(lendingRows / 5)
+	s.rows(10_000)
 	s.come = func(at time.Duration) int {
 		if at >= borrow && at < borrow+time.Second {
 			return n * int(tick) / int(time.Second)
