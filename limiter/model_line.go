@@ -16,7 +16,7 @@ const (
 	rateMS    = 64_000     // over which a rate is the mean
 	lapses    = 12         // releases of a ticket that nobody came for, until it is forgotten
 	newMS     = 10_000     // a rate that was seen for less says little
-	callMS    = 10_000     // what a call is taken to last while no rate is known
+	callMS    = 20_000     // what a call is taken to last while no rate is known
 	guessMS   = 600_000    // and what follows from that is believed
 )
 

@@ -17,7 +17,7 @@
 local WAITING, RELEASED, V, PACE, WEIGHTS, RATE, BOOKED, OUT, PASSED, SEEN = 1, 2, 3, 4, 5, 6, 6, 14, 23, 24
 local ID, WEIGHT, REV, COUNT, FINISH, FIRST, NEXT, FRONT, LBOOKED, LAST, SHARE = 1, 2, 3, 4, 5, 6, 7, 8, 8, 17, 18
 local CHUNK, RELEASE, AWAY, FAR, RATED, LAPSES, DAYMS = 32, 10000, 5000, 21600000, 64000, 12, 86400000
-local FRESH, CALL, GUESS = 10000, 10000, 600000
+local FRESH, CALL, GUESS = 10000, 20000, 600000
 
 -- lines makes the functions of tickets.
 function M.lines()
@@ -286,7 +286,7 @@ function M.lines()
   end
 
   -- holds_for guesses the same from what may be held at a time (calls in flight, taken to
-  -- last ten seconds), while nothing else is known of a line: so that not all of a long
+  -- last twenty seconds), while nothing else is known of a line: so that not all of a long
   -- one come back soon.
   function M.holds_for(c, f, pos)
     local N, most = c.N, 0
