@@ -67,6 +67,8 @@ type modelLane struct {
 	slowed  bool  // throttles held when it was last looked at
 	header  header
 	squares []float64 // by dim
+	came    []int64   // by dim: when the limit came; 0 with the ledger, < 0 by a clock that was set back since
+	was     int64     // where the clock stood when it was set back
 	use     [][]int64 // by dim and class
 	peaks   [][]int64 // by dim and class, times 16
 	classes []*modelClass

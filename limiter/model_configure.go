@@ -84,7 +84,7 @@ func (m *Model) reshape(ledgers map[string]*modelLane, name string, p plan, t in
 		n.header, n.reason, n.detail = old.header, old.reason, old.detail
 		n.permits, n.leases, n.tickets, n.leaves, n.names, n.lastID = old.permits, old.leases, old.tickets, old.leaves, old.names, old.lastID
 		n.shadowed, n.learned = old.shadowed, old.learned
-		n.carry(old)
+		n.carry(old, t)
 	}
 	n.calendar(t)
 	n.learnt()
@@ -94,7 +94,7 @@ func (m *Model) reshape(ledgers map[string]*modelLane, name string, p plan, t in
 
 func (n *modelLane) fresh() {
 	dims, classes := len(n.plan.dims), len(n.plan.classes)
-	n.squares = make([]float64, dims)
+	n.squares, n.came = make([]float64, dims), make([]int64, dims)
 	for range dims {
 		n.use, n.peaks = append(n.use, make([]int64, classes)), append(n.peaks, make([]int64, classes))
 	}
@@ -104,12 +104,15 @@ func (n *modelLane) fresh() {
 }
 
 // carry takes the old lane's use over: by name, what no class takes to the lowest.
-func (n *modelLane) carry(old *modelLane) {
+func (n *modelLane) carry(old *modelLane, t int64) {
+	n.was = old.was
 	for d, p := range n.plan.dims {
 		from := slices.IndexFunc(old.plan.dims, func(o dim) bool { return o.unit == p.unit && o.window == p.window })
 		if from < 0 {
+			n.came[d] = t
 			continue
 		}
+		n.came[d] = old.came[from]
 		n.squares[d] = old.squares[from]
 		for _, was := range old.classes {
 			c := n.owner(was.Name)

@@ -70,7 +70,13 @@ func (m *Model) stand(c *modelClass, f *modelLeaf, released bool, a Amounts, by,
 func (m *Model) charged(n *modelLane, p *modelPermit, each func(c *modelClass, epoch int64)) {
 	each(n.owner(p.class), p.epoch)
 	for i, name := range p.nodes {
-		if x := m.node(name, n.header.last); x != nil {
+		x := m.node(name, n.header.last)
+		if x == nil && m.nodes[name] != nil { // it has no limits now
+			x = m.nodes[name]
+			x.days = m.cal.at(m.now).at
+			x.moveTo(n.header.last)
+		}
+		if x != nil {
 			each(x.owner(p.class), p.epochs[i])
 		}
 	}

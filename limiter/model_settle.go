@@ -17,11 +17,13 @@ func (n *modelLane) owner(name string) *modelClass {
 func (n *modelLane) correct(c *modelClass, p *modelPermit, epoch int64, used Amounts) {
 	for d, x := range n.plan.dims {
 		delta := used[x.unit] - p.amounts[x.unit]
-		if delta == 0 || x.window == Held {
+		if delta == 0 || x.window == Held || !n.since(d, p, epoch) {
 			continue
 		}
 		if x.window.sliding() {
-			n.correctSlot(c, p, epoch, d, delta)
+			if epoch == n.header.rebased || n.before(x.window, p) {
+				n.correctSlot(c, p, epoch, d, delta)
+			}
 			continue
 		}
 		start := n.header.day
@@ -75,16 +77,16 @@ func (m *Model) amend(n *modelLane, p *modelPermit, used Amounts) {
 	m.charged(n, p, func(c *modelClass, epoch int64) {
 		c.n.correct(c, p, epoch, used)
 		if !p.lapsed {
-			c.n.rescale(p, used)
+			c.n.rescale(p, epoch, used)
 		}
 	})
 	p.amounts = used
 }
 
 // rescale changes what an open permit adds to the margin.
-func (n *modelLane) rescale(p *modelPermit, used Amounts) {
+func (n *modelLane) rescale(p *modelPermit, epoch int64, used Amounts) {
 	for d, x := range n.plan.dims {
-		if x.window != Held {
+		if x.window != Held && n.since(d, p, epoch) {
 			n.squares[d] = math.Max(0, n.squares[d]-(square(x, p.amounts[x.unit])-square(x, used[x.unit])))
 		}
 	}
@@ -119,7 +121,7 @@ func (m *Model) settle(l Lane, s settlement) (int64, error) {
 	m.charged(n, p, func(c *modelClass, epoch int64) {
 		c.n.correct(c, p, epoch, s.used)
 		if !p.lapsed {
-			c.n.give(c, p)
+			c.n.give(c, p, epoch)
 		}
 	})
 	delete(n.permits, s.id)

@@ -203,16 +203,38 @@ func (n *modelLane) lapse(t int64) {
 			delete(n.leases, m)
 			continue
 		}
-		n.m.charged(n, p, func(c *modelClass, _ int64) { c.n.give(c, p) })
+		n.m.charged(n, p, func(c *modelClass, epoch int64) { c.n.give(c, p, epoch) })
 		p.lapsed = true
 		n.leases[m] = t + lapsed
 	}
 }
 
+// since tells whether limit d was there when a permit was charged to the ledger: a
+// limit that came later never counted it.
+func (n *modelLane) since(d int, p *modelPermit, epoch int64) bool {
+	x := n.came[d]
+	if x == 0 {
+		return true
+	}
+	if epoch == n.header.rebased {
+		return x < 0 || p.granted >= x
+	}
+	return x < 0 && p.granted >= -x
+}
+
+// before tells whether what a permit was charged still counted when the clock was
+// set back.
+func (n *modelLane) before(win Window, p *modelPermit) bool {
+	return p.granted/win.width() > n.was/win.width()-span
+}
+
 // give takes an ended permit out of what is held and out of the margin.
-func (n *modelLane) give(c *modelClass, p *modelPermit) {
+func (n *modelLane) give(c *modelClass, p *modelPermit, epoch int64) {
 	for d, x := range n.plan.dims {
 		amount := p.amounts[x.unit]
+		if !n.since(d, p, epoch) {
+			continue
+		}
 		if x.window == Held {
 			n.subtract(d, c.index, amount)
 		} else {
@@ -235,6 +257,10 @@ func (n *modelLane) rebase(t int64) {
 			c.pace[d] = 0
 		}
 	}
+	for d := range n.came {
+		n.came[d] = -max(0, n.came[d]) // twice is long ago
+	}
+	n.was = h.last
 	for m := range n.leases {
 		n.leases[m] += back
 	}

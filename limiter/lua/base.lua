@@ -15,7 +15,9 @@
 --   learned  of a lane: the floors that were learned, as they were set (floors.lua)
 --   fl       when these end, then nD x nC what they come to (-1: none); absent when there are none
 --   names    class names, highest first
---   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class)
+--   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class),
+--            then (slots.lua, since) nD x when the limit came (0 = with the ledger, < 0 = by a
+--            clock that was set back since), and where the clock stood when it was set back
 --   pk       nD x nC peaks, times 16
 --   r:CLASS  the class's index, nD x nC reserves as this class sees them, nD x largest
 --            request; with a cap nD x the most that it may use (0 = all)

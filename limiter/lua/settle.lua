@@ -33,10 +33,11 @@ function M.correct(N, c, p, epoch, used)
     local o = 2 + (d - 1) * W
     local unit, win = N.cfg[o + 1], N.cfg[o + 2]
     local delta = used[unit + 1] - p[5 + unit]
+    if delta ~= 0 and not M.since(N, d, p, epoch) then delta = 0 end
     if delta ~= 0 and (win == DAY or win == MONTH) then
       local j = M.at(N, d) + c.i
       if p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
-    elseif delta ~= 0 and win ~= HELD then
+    elseif delta ~= 0 and win ~= HELD and (epoch == s[REBASED] or M.before(N, win, p)) then
       local from = epoch == s[REBASED] and p[1] or s[REBASED]
       if c.smooth and win == MINUTE and k[nD + d] > 0 and from > t - 61000 then
         k[nD + d] = k[nD + d] + (delta < 0 and -1 or 1) * M.step(N, c, d, math.abs(delta))
@@ -49,11 +50,11 @@ function M.correct(N, c, p, epoch, used)
 end
 
 -- rescale changes what an open permit adds to the margin.
-function M.rescale(N, p, used)
+function M.rescale(N, p, epoch, used)
   for d = 1, N.nD do
     local o = 2 + (d - 1) * W
     local unit = N.cfg[o + 1]
-    if N.cfg[o + 2] ~= HELD then
+    if N.cfg[o + 2] ~= HELD and M.since(N, d, p, epoch) then
       M.subtract(N, d, 0, M.square(N, d, p[5 + unit]) - M.square(N, d, used[unit + 1]))
     end
   end
@@ -66,7 +67,7 @@ function M.amend(N, id, name, p, nodes, used)
   end
   M.charged(N, name, p, nodes, function(L, c, epoch)
     M.correct(L, c, p, epoch, used)
-    if p[4] == 0 then M.rescale(L, p, used) end
+    if p[4] == 0 then M.rescale(L, p, epoch, used) end
   end)
   for u = 1, 8 do p[4 + u] = used[u] end
   call('HSET', KEYS[3], id, M.unparse(name, p, nodes))
@@ -92,7 +93,7 @@ function M.settle(N, t, id, what, lease, used)
   end
   M.charged(N, name, p, nodes, function(L, c, epoch)
     M.correct(L, c, p, epoch, used)
-    if not lapsed then M.give(L, c, p) end
+    if not lapsed then M.give(L, c, p, epoch) end
   end)
   call('HDEL', KEYS[3], id)
   call('ZREM', KEYS[4], 'p' .. id)

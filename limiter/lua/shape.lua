@@ -28,17 +28,19 @@ function M.shapes()
     return x
   end
 
-  -- carry gives the new state from the old one.
-  function M.carry(N, old, dims, classes)
-    local s = {}
+  -- carry gives the new state from the old one. A limit that is new counts from t.
+  function M.carry(N, old, dims, classes, t)
+    local s, tail, was = {}, H + N.nD * (N.nC + 1), H + old.nD * (old.nC + 1)
     for i = 1, H do s[i] = old.s[i] end
     for d = 1, N.nD do
       local from = dims[d][1]
       s[M.at(N, d)] = from and old.s[M.at(old, from)] or 0
+      s[tail + d] = from and (old.s[was + from] or 0) or t
       for i = 1, N.nC do
         s[M.at(N, d) + i] = from and M.sum(old.s, classes[i], function(j) return M.at(old, from) + j end) or 0
       end
     end
+    s[tail + N.nD + 1] = old.s[was + old.nD + 1] or 0
     return s
   end
 
@@ -66,13 +68,13 @@ function M.shapes()
 
   -- fresh gives the state of a lane that was never used.
   function M.fresh(N, t)
-    N.s = M.zeros(H + N.nD * (N.nC + 1))
+    N.s = M.zeros(H + N.nD * (N.nC + 2) + 1)
     N.s[TS], N.s[CUR], N.s[CUR10] = t, floor(t / 500), floor(t / 5000)
     N.pk, N.k = M.zeros(N.nD * N.nC), {}
     for i = 1, N.nC do N.k[i] = M.zeros(2 * N.nD) end
   end
 
-  function M.kept(key, N, names, old)
+  function M.kept(key, N, names, old, t)
     local before = decode(call('HGET', key, 'names'))
     local dims = M.mapping(N.nD, old.nD, function(i, j)
       local a, b = 2 + (i - 1) * W, 2 + (j - 1) * W
@@ -84,7 +86,7 @@ function M.shapes()
       ks[j] = M.class(old, name).k
       call('HDEL', key, 'r:' .. name, 'k:' .. name)
     end
-    N.s, N.pk, N.k = M.carry(N, old, dims, classes), {}, {}
+    N.s, N.pk, N.k = M.carry(N, old, dims, classes, t), {}, {}
     for i = 1, N.nC do
       N.k[i] = M.zeros(2 * N.nD)
       for d = 1, N.nD do
@@ -159,7 +161,7 @@ function M.shapes()
     local N = {key = key, node = node, cfg = decode(cfg), cls = {}, rebased = old and old.rebased or 0}
     N.nC, N.nD = N.cfg[1], N.cfg[2]
     local names, put = decode(list), {}
-    if old then M.kept(key, N, names, old) else M.fresh(N, t) end
+    if old then M.kept(key, N, names, old, t) else M.fresh(N, t) end
     M.calendar(N, t)
     local lim = decode(cfg2)
     if not node then N.fl = M.learnt(key, N, names, lim) end

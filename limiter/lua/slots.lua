@@ -34,13 +34,45 @@ function M.ends()
     return name .. '|' .. M.pack(p) .. (nodes ~= '' and '|' .. nodes or '')
   end
 
+  -- since tells whether limit d was there when a permit was charged to the ledger: a
+  -- limit that came later never counted it.
+  function M.since(N, d, p, epoch)
+    local x = N.s[H + N.nD * (N.nC + 1) + d]
+    if not x or x == 0 then return true end
+    if epoch == N.s[REBASED] then return x < 0 or p[1] >= x end
+    return x < 0 and p[1] >= -x
+  end
+
+  -- before tells whether what a permit was charged still counted when the clock was
+  -- set back.
+  function M.before(N, win, p)
+    local was = N.s[H + N.nD * (N.nC + 2) + 1]
+    return not was or floor(p[1] / M.width(win)) > floor(was / M.width(win)) - SPAN
+  end
+
+  -- gone gives the ledger of a node that has no limits now, for what it was charged
+  -- when it had some.
+  function M.gone(node, t, first)
+    local key, id = string.match(KEYS[1], '^(.*)scope$') .. 'node:' .. node, '\n' .. node
+    if M.opened[id] == nil then
+      local v = call('HMGET', key, 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first, 'was')
+      v[1] = v[1] or v[6]
+      M.opened[id] = v[1] and M.ledger(key, node, v, first) or false
+      if v[1] then
+        M.opened[id].own = true
+        M.move(M.opened[id], t)
+      end
+    end
+    return M.opened[id]
+  end
+
   -- charged calls each with the ledgers and classes that a permit was charged to.
   function M.charged(N, name, p, nodes, each)
     each(N, M.owner(N, name), p[3])
     if nodes == '' then return end
     M.nodes()
     for epoch, node in string.gmatch(nodes, '(%d+) ([^\n]+)') do
-      local L = M.node(node, N.s[TS], name)
+      local L = M.node(node, N.s[TS], name) or M.gone(node, N.s[TS], name)
       if L then each(L, M.owner(L, name), tonumber(epoch)) end
     end
   end
@@ -54,11 +86,13 @@ function M.ends()
   end
 
   -- give takes an ended permit out of what is held and out of the margin.
-  function M.give(N, c, p)
+  function M.give(N, c, p, epoch)
     for d = 1, N.nD do
       local o = 2 + (d - 1) * W
       local amount = p[5 + N.cfg[o + 1]]
-      if N.cfg[o + 2] == HELD then
+      if not M.since(N, d, p, epoch) then
+        amount = 0
+      elseif N.cfg[o + 2] == HELD then
         M.subtract(N, d, c.i, amount)
       else
         M.subtract(N, d, 0, M.square(N, d, amount))
@@ -202,7 +236,7 @@ function M.slots()
           call('HDEL', KEYS[3], id)
           call('ZREM', KEYS[4], m)
         else
-          M.charged(N, name, p, nodes, function(L, c) M.give(L, c, p) end)
+          M.charged(N, name, p, nodes, function(L, c, epoch) M.give(L, c, p, epoch) end)
           p[4] = 1
           call('HSET', KEYS[3], id, M.unparse(name, p, nodes))
           call('ZADD', KEYS[4], format('%d', t + KEPT), m)
@@ -240,6 +274,9 @@ function M.slots()
       c.dirty = true
     end
     if not N.node then M.rebase_leases(back) end
+    local tail = H + N.nD * (N.nC + 1)
+    for d = 1, N.nD do s[tail + d] = -math.max(0, s[tail + d] or 0) end -- twice is long ago
+    s[tail + N.nD + 1] = s[TS]
     s[COOL] = s[COOL] > 0 and math.max(0, s[COOL] + back) or 0
     s[TS], s[CUR], s[CUR10], s[PULL], s[NEXTPULL] = t, floor(t / 500), floor(t / 5000), 0, 0
     s[REBASED] = t
