@@ -29,10 +29,10 @@ func (o *showOptions) showLane(s limiter.LaneState) error {
 
 // limitTable is how full each limit is.
 func limitTable(limits []limiter.LimitState, at, now time.Time) *dataTable {
-	t := newTable("LIMIT", "USED", "FULL", "ENFORCED", "SET", "BOOKED", "NEXT FREE").numeric(1, 2, 3, 4, 5)
+	t := newTable("LIMIT", "USED", "FULL", "ENFORCED", "SET", "BOOKED", "NEXT FREE", "SOURCE").numeric(1, 2, 3, 4, 5)
 	for _, l := range limits {
 		t.row(l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), amount(l.Unit, l.Effective), amount(l.Unit, l.Amount),
-			amount(l.Unit, l.Booked), nextFree(l, at, now))
+			amount(l.Unit, l.Booked), nextFree(l, at, now), l.Source)
 	}
 	return t
 }

@@ -106,6 +106,9 @@ func usersOf(l limiter.LimitState) string {
 // took off, and what only watches.
 func (f *factory) printNotes(whose string, limits []limiter.LimitState) {
 	for _, l := range limits {
+		if whose != "" && strings.Contains(l.Source, " ") { // a lane's table has the source; a file's name says little
+			fmt.Fprintf(f.Out, "%s%s: %s\n", whose, l.Name, l.Source)
+		}
 		if w := l.Lowered; w != nil {
 			fmt.Fprintf(f.Out, "%s%s is lowered by %s after the provider refused what was admitted; all of it is back at %s if it refuses no more\n",
 				whose, l.Name, wholePercent(float64(w.PPM)/ppm), clock(w.Until, f.now()))

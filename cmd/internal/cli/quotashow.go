@@ -48,6 +48,7 @@ type quotaView struct {
 	At      time.Time           `json:"at"`
 	Lanes   []limiter.LaneState `json:"lanes"`
 	Nodes   []limiter.NodeState `json:"nodes"` // that have limits of their own, the fullest first
+	Set     []setValue          `json:"set"`   // over the configuration
 	more    int                 // nodes that were not looked at
 }
 
@@ -79,7 +80,7 @@ func runQuotaShow(ctx context.Context, o *showOptions) error {
 
 // quota gathers the limits of one model or node, or of all.
 func (b *backend) quota(ctx context.Context, what string, now time.Time) (*quotaView, error) {
-	v := &quotaView{Project: b.conf.Gemini.Project, At: now, Lanes: []limiter.LaneState{}, Nodes: []limiter.NodeState{}}
+	v := &quotaView{Project: b.conf.Gemini.Project, At: now, Lanes: []limiter.LaneState{}, Nodes: []limiter.NodeState{}, Set: []setValue{}}
 	var err error
 	if isNode(what) {
 		err = v.addNodes(ctx, b, []string{what})
@@ -98,10 +99,13 @@ func (b *backend) quota(ctx context.Context, what string, now time.Time) (*quota
 		return v, nil
 	}
 	nodes, err := b.lim.Nodes(ctx)
-	if err == nil {
-		err = v.addNodes(ctx, b, slices.DeleteFunc(nodes, isPattern))
+	if err != nil {
+		return nil, err
 	}
-	return v, err
+	if err := v.addNodes(ctx, b, slices.DeleteFunc(nodes, isPattern)); err != nil {
+		return nil, err
+	}
+	return v, v.addSet(ctx, b)
 }
 
 func (o *showOptions) show(v *quotaView) error {
@@ -120,6 +124,7 @@ func (o *showOptions) show(v *quotaView) error {
 		}
 	}
 	o.showNodes(v)
+	o.showSet(v)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 // interactive uses 10 and has 100 reserved of its guarantee of 300.
 func evening() limiter.LaneState {
 	l := limiter.LimitState{
-		Limit: limiter.Limit{Unit: limiter.Requests, Amount: 1000}, Name: "rpm", Effective: 950, Outside: 50,
+		Limit: limiter.Limit{Unit: limiter.Requests, Amount: 1000}, Name: "rpm", Source: "nightshift.yaml", Effective: 950, Outside: 50,
 		Used: 810, Booked: 4310, NextFree: at(22, 0).Add(20 * time.Second),
 		Classes: []limiter.ClassUse{
 			{Class: "interactive", Used: 10, Protected: 100, Lent: 200, Room: 140, Why: "floor 10 %"},
@@ -26,6 +26,7 @@ func evening() limiter.LaneState {
 	}
 	tokens := l
 	tokens.Name, tokens.Unit, tokens.Used, tokens.Booked = "input_tpm", limiter.InputTokens, 90, 0
+	tokens.Source = "quota set by ada, 21:40"
 	tokens.Classes = []limiter.ClassUse{{Class: "interactive", Protected: 100, Lent: 200, Room: 860, Why: "floor 10 %"}, {Class: "agent"}, {Class: "bulk", Used: 90, Room: 760}}
 	path := limiter.Path{Tenant: "acme", Team: "search", Run: "tags-7f3k", Priority: limiter.High}
 	return limiter.LaneState{
@@ -54,9 +55,9 @@ func TestShowLane(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `gemini/shop/global/gemini-3.5-flash  12 in flight, 4,310 waiting
-LIMIT      USED    FULL  ENFORCED    SET  BOOKED  NEXT FREE
-rpm         810  85.3 %       950  1,000   4,310  in 20s
-input_tpm    90   9.5 %       950  1,000       0  in 20s
+LIMIT      USED    FULL  ENFORCED    SET  BOOKED  NEXT FREE  SOURCE
+rpm         810  85.3 %       950  1,000   4,310  in 20s     nightshift.yaml
+input_tpm    90   9.5 %       950  1,000       0  in 20s     quota set by ada, 21:40
 
 classes
 CLASS        LIMIT      USED  RESERVED  LENT  BORROWED  ROOM
@@ -91,7 +92,7 @@ func TestShowNodes(t *testing.T) {
 			Classes: []limiter.ClassUse{{Class: "interactive", Used: used / 10}, {Class: "bulk", Used: used - used/10}}}
 	}
 	low, full := limit(20), limit(200)
-	low.Shadow, low.Shadowed = true, 7
+	low.Shadow, low.Shadowed, low.Source = true, 7, "quota set by ada, 21:40"
 	full.Lowered = &limiter.Lowering{PPM: 100_000, Until: at(22, 10)}
 	v := &quotaView{more: 3, Nodes: []limiter.NodeState{
 		{Node: "tenant/acme", From: "tenant/*", At: at(22, 0), Limits: []limiter.LimitState{full}},
@@ -105,6 +106,7 @@ tenant/acme (tenant/*)  rpm     200  100.0 %       200  200  now        bulk 180
 team/search             rpm      20   10.0 %       200  200  now        bulk 18, interactive 2
 and 3 nodes that were not looked at
 tenant/acme: rpm is lowered by 10 % after the provider refused what was admitted; all of it is back at 22:10:00 if it refuses no more
+team/search: rpm: quota set by ada, 21:40
 team/search: rpm is in shadow and refuses nothing; it would have refused 7 calls
 `
 	if b.String() != want {
@@ -117,6 +119,37 @@ team/search: rpm is in shadow and refuses nothing; it would have refused 7 calls
 		if isNode(name) != want {
 			t.Errorf("%s is a node: %v", name, !want)
 		}
+	}
+}
+
+// TestShowSet: what was set is listed with its undoing; a lane or class that is
+// gone is said to be.
+func TestShowSet(t *testing.T) {
+	t.Parallel()
+	o, b := showing("table")
+	lane := evening().Lane
+	conf := limiter.Config{Lanes: []limiter.LaneConfig{{Lane: lane}}, Classes: []limiter.Class{{Name: "bulk"}}}
+	v := &quotaView{}
+	for _, x := range []limiter.Override{
+		{Node: lane.String(), Name: "rpm", Value: 300, By: "ada", At: at(21, 40)},
+		{Node: lane.String(), Name: "input_tpm", Value: 20_000, Source: limiter.SourceProvider, At: at(21, 50)},
+		{Node: "class/gone", Name: "guarantee", Value: 200_000, By: "bob", At: at(20, 0)},
+		{Node: "tenant/acme", Name: "rpm", Value: 200, By: "bob", At: at(20, 0)},
+	} {
+		v.Set = append(v.Set, setValue{x, absent(conf, x)})
+	}
+	o.showSet(v)
+	want := `
+set over the configuration
+TARGET            VALUE             BY                  AT        TO UNDO
+gemini-3.5-flash  rpm 300           ada                 21:40:00  nightshift quota unset gemini-3.5-flash rpm
+gemini-3.5-flash  input_tpm 20,000  the provider's 429  21:50:00  nightshift quota unset gemini-3.5-flash input_tpm
+class/gone        guarantee 20 %    bob                 20:00:00  nightshift quota unset class/gone guarantee
+tenant/acme       rpm 200           bob                 20:00:00  nightshift quota unset tenant/acme rpm
+class/gone is not configured now: its guarantee has no effect until it is
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b, want)
 	}
 }
 

@@ -19,7 +19,7 @@ func (o *whyOptions) explainRun(ctx context.Context, be *backend, run jobs.Run) 
 	if err != nil {
 		return err
 	}
-	e := &explained{Class: run.Spec.Class, Path: pathOf(run), Feature: run.Spec.Feature, Amounts: costsIn(s.Leaves).amounts()}
+	e := &explained{Class: run.Spec.Class, Path: runPath(run), Feature: run.Spec.Feature, Amounts: costsIn(s.Leaves).amounts()}
 	q := limiter.Request{Lane: lane, Class: e.Class, Path: e.Path, Feature: e.Feature, Amounts: e.Amounts}
 	if e.Explanation, err = be.lim.Explain(ctx, q); err != nil {
 		return err
@@ -27,12 +27,6 @@ func (o *whyOptions) explainRun(ctx context.Context, be *backend, run jobs.Run) 
 	fmt.Fprintln(o.Out, o.laneSentence(be.conf, e.Lane, tightestStep(e)))
 	o.printThrottles(e.Lane)
 	return nil
-}
-
-// pathOf is on whose behalf a run's calls are made.
-func pathOf(run jobs.Run) limiter.Path {
-	s := run.Spec
-	return limiter.Path{Organization: s.Organization, Tenant: s.Tenant, Team: s.Team, Run: run.ID, Priority: limiter.Priority(s.Priority)}
 }
 
 // amounts is a row of these costs; one request where nothing is known.
