@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,41 +16,39 @@ type Explanation struct {
 	Nodes   []NodeState `json:"nodes"` // with limits, on the request's path
 }
 
+// questioned is what an explanation is made from.
+type questioned interface {
+	Acquire(context.Context, Request) (*Permit, error)
+	State(context.Context, Lane) (LaneState, error)
+	NodeState(context.Context, string) (NodeState, error)
+	Effective(context.Context) (Config, error)
+}
+
 // Explain tells what Acquire would answer now; nothing is charged and nobody gets a
 // place. The states are read right after, so they may be a moment younger.
 func (r *Redis) Explain(ctx context.Context, q Request) (Explanation, error) {
-	var e Explanation
-	if err := e.answer(q, func(q Request) (*Permit, error) { return r.Acquire(ctx, q) }); err != nil {
-		return e, err
-	}
-	var err error
-	if e.Lane, err = r.State(ctx, q.Lane); err != nil {
-		return e, err
-	}
-	e.At = e.Lane.At
-	for _, node := range r.config.Load().nodesOf(q.Path, q.Feature) {
-		s, err := r.NodeState(ctx, node)
-		if err != nil {
-			return e, err
-		}
-		e.Nodes = append(e.Nodes, s)
-	}
-	return e, nil
+	return explain(ctx, r, q)
 }
 
 // Explain is Redis.Explain on the Model's clock.
 func (m *Model) Explain(ctx context.Context, q Request) (Explanation, error) {
-	var e Explanation
-	if err := e.answer(q, func(q Request) (*Permit, error) { return m.Acquire(ctx, q) }); err != nil {
+	return explain(ctx, m, q)
+}
+
+func explain(ctx context.Context, l questioned, q Request) (e Explanation, err error) {
+	if err = e.answer(ctx, l, q); err != nil {
 		return e, err
 	}
-	var err error
-	if e.Lane, err = m.State(ctx, q.Lane); err != nil {
+	if e.Lane, err = l.State(ctx, q.Lane); err != nil {
 		return e, err
 	}
 	e.At = e.Lane.At
-	for _, node := range m.config.nodesOf(q.Path, q.Feature) {
-		s, err := m.NodeState(ctx, node)
+	c, err := l.Effective(ctx)
+	if err != nil {
+		return e, err
+	}
+	for _, node := range c.nodesOf(q.Path, q.Feature) {
+		s, err := l.NodeState(ctx, node)
 		if err != nil {
 			return e, err
 		}
@@ -58,12 +57,10 @@ func (m *Model) Explain(ctx context.Context, q Request) (Explanation, error) {
 	return e, nil
 }
 
-func (e *Explanation) answer(q Request, acquire func(Request) (*Permit, error)) error {
+func (e *Explanation) answer(ctx context.Context, l questioned, q Request) error {
 	q.ask, q.Ticket, q.Full, q.Force = true, "", false, false
-	if q.ID == "" {
-		q.ID = "explain"
-	}
-	_, err := acquire(q)
+	q.ID = cmp.Or(q.ID, "explain")
+	_, err := l.Acquire(ctx, q)
 	if err == nil {
 		e.Granted = true
 		return nil
