@@ -75,3 +75,12 @@ function M.nodes()
     return list
   end
 end
+
+-- either opens a node by name, or the lane where it has none ('').
+function M.either(name)
+  if name == '' then return M.open('') end
+  M.nodes()
+  local t = M.clock()
+  local N = M.node(name, t, '')
+  return N, N and N.s[TS] or t
+end

@@ -5,14 +5,7 @@
 -- ARGV[4] class, ARGV[5] unit, ARGV[6] window,
 --   ARGV[7] start of the day or month, ARGV[8] amount; repeated
 -- Returns {alert, now}. {-1, now} when the lane has no limits.
-local N, t
-if ARGV[3] == '' then
-  N, t = M.open('')
-else
-  t = M.clock()
-  M.nodes()
-  N = M.node(ARGV[3], t, '')
-end
+local N, t = M.either(ARGV[3])
 if not N then return {-1, t} end
 for i = 4, #ARGV, 5 do
   local c = M.class(N, ARGV[i])

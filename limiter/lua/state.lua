@@ -31,15 +31,7 @@ function M.oldest(N, d)
 end
 
 M.ends()
-local N, t
-if ARGV[3] == '' then
-  N, t = M.open('')
-else
-  t = M.clock()
-  M.nodes()
-  N = M.node(ARGV[3], t, '')
-  t = N and N.s[TS] or t
-end
+local N, t = M.either(ARGV[3])
 if not N then return {-1, t} end
 M.save(N)
 local free = {}
