@@ -57,7 +57,7 @@ type night struct {
 func (s *street) play(label string) night {
 	s.rows(nightRows + morningRows)
 	rows := slices.Clone(s.pending[:nightRows])
-	s.fleet.run(3*time.Hour, func() {
+	s.run(3*time.Hour, func() {
 		s.ask()
 		if s.floors != nil && s.since()%time.Minute == 0 {
 			s.must(s.SetFloors(s.Context(), s.lane, s.floors(s.since()), s.now.Add(10*time.Minute)))
@@ -140,7 +140,7 @@ func (s *street) cold(n int) {
 		}
 		return 0
 	}
-	s.fleet.run(borrow+2*time.Minute, s.ask)
+	s.run(borrow+2*time.Minute, s.ask)
 }
 
 func (s *street) wantWaits(p95, longest time.Duration) {

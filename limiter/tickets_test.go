@@ -74,7 +74,7 @@ func TestTicketsBesidePeople(t *testing.T) {
 	}
 	s.add(20_000, Path{Run: "a", Priority: Normal}, mixed)
 	bulk := took{class: "bulk"}
-	s.fleet.run(time.Hour, func() {
+	s.run(time.Hour, func() {
 		s.ask()
 		if st := s.state(); s.since() >= time.Minute && waits(st, "bulk") > 0 {
 			bulk.look(st)
