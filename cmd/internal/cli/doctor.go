@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 	"nightshift/worker"
 )
@@ -105,7 +106,7 @@ func (f *factory) checkState(ctx context.Context, c *loaded) []checkup {
 	}
 	defer be.close()
 	out := append([]checkup{{"Redis", verdictGood, redisHost(c.Redis), ""}}, redisSettings(ctx, be.rdb)...)
-	out = append(out, checkClock(ctx, be.rdb, f.now))
+	out = append(out, checkScripts(ctx, be.lim), checkClock(ctx, be.rdb, f.now))
 	return append(out, checkFleet(ctx, be.rdb))
 }
 
@@ -129,6 +130,20 @@ func redisSetting(ctx context.Context, rdb redis.UniversalClient, name string, g
 		return checkup{name, verdictGood, v[name], ""}
 	}
 	return checkup{name, verdictBad, v[name], remedy}
+}
+
+// checkScripts tries what every permit needs. Rights that are lacking otherwise show
+// as a Redis that cannot be reached.
+func checkScripts(ctx context.Context, lim *limiter.Redis) checkup {
+	refused, err := lim.Probe(ctx)
+	switch {
+	case err != nil:
+		return checkup{"scripts", verdictBad, firstLine(err.Error()), "let the Redis user run them: ACL SETUSER NAME +@scripting ~nightshift:*"}
+	case len(refused) > 0:
+		command, why, _ := strings.Cut(refused[0], " ")
+		return checkup{"scripts", verdictBad, command + ": " + firstLine(why), "give the Redis user the right to it, or Redis the memory: ACL SETUSER NAME +" + strings.ToLower(command)}
+	}
+	return checkup{"scripts", verdictGood, "may do all that permits need", ""}
 }
 
 // checkClock compares our clock with Redis's. Permits go by Redis's; asynq's
