@@ -219,7 +219,7 @@ func TestPullAway(t *testing.T) {
 	}
 	f.run(time.Hour, nil)
 	f.wantDone()
-	f.wantReschedules(4, 12)
+	f.wantReschedules(1.5, 3)
 }
 
 // Few slots, short calls, plenty of quota: slots are what waits.
