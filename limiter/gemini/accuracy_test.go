@@ -39,7 +39,7 @@ func features(t *testing.T, seed uint64) map[string]prompts {
 	all := map[string]prompts{}
 	for name, writer := range w {
 		all[name] = func() (string, int64) {
-			text := writer.text(size(rng, 1200))
+			text := writer.text(size(rng, 800))
 			return promptOf(text), count(text) + 3
 		}
 	}
@@ -62,7 +62,7 @@ func features(t *testing.T, seed uint64) map[string]prompts {
 	}
 	small := base64.StdEncoding.EncodeToString(picture(t, 300, 200, true))
 	all["pictures in half of the calls"] = func() (string, int64) {
-		text := w["english"].text(size(rng, 1200))
+		text := w["english"].text(size(rng, 800))
 		if rng.IntN(2) == 0 {
 			return promptOf(text), count(text) + 3
 		}

@@ -70,7 +70,7 @@ func (c tokenizer) word(p string) int64 {
 
 func (c tokenizer) cut(p []rune) (n int64) {
 	for len(p) > 0 {
-		size := min(len(p), 14)
+		size := min(len(p), longest)
 		for size > 1 && !c.has(p[:size]) {
 			size--
 		}
@@ -84,16 +84,23 @@ func (c tokenizer) cut(p []rune) (n int64) {
 
 // has draws whether a piece of two or more is in the vocabulary.
 func (c tokenizer) has(p []rune) bool {
-	kind, n := kindOf(p[len(p)-1]), float64(len(p)-1)
-	if kind == letter {
-		n = (n + 1) * (n + 1) / 2 // long words are rare
-	}
-	return c.draw(p) < math.Pow(rates[kind], n)
+	return c.draw(p) < rates[kindOf(p[len(p)-1])][len(p)-1]
 }
 
-// rates are the parts of the pieces of two that a vocabulary has; for letters
-// they fall with the square of the length.
-var rates = [...]float64{blank: 1, digit: 0, letter: 0.985, han: 0.3, kana: 0.4, sign: 0.4}
+// rates are the parts of the pieces of each length that a vocabulary has; long
+// words are rare.
+var rates = func() (out [6][longest]float64) {
+	for n := range longest {
+		out[blank][n] = 1
+		out[letter][n] = math.Pow(0.985, float64((n+1)*(n+1)/2))
+		out[han][n] = math.Pow(0.3, float64(n))
+		out[kana][n] = math.Pow(0.4, float64(n))
+		out[sign][n] = math.Pow(0.4, float64(n))
+	}
+	return out
+}()
+
+const longest = 14 // characters of a piece
 
 // draw gives a number from 0 to 1 that belongs to a piece.
 func (c tokenizer) draw(p []rune) float64 {
@@ -116,7 +123,8 @@ type writer struct {
 func (w writer) text(runes int) string {
 	var b strings.Builder
 	for n := 0; n < runes; {
-		word := w.words[int(math.Pow(float64(len(w.words)), w.rng.Float64()))-1]
+		u := w.rng.Float64()
+		word := w.words[int(u*u*u*float64(len(w.words)))]
 		glue := w.glue(w.rng)
 		b.WriteString(word + glue)
 		n += len([]rune(word)) + len([]rune(glue))

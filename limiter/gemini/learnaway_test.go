@@ -135,6 +135,7 @@ func TestLessonKeepsItsSize(t *testing.T) {
 	if err != nil || len(text) > 2000 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
+	t.Logf("%d bytes after 4,000 calls", len(text))
 	got, err := unpackLesson(text)
 	if err != nil || got.calls != 4000 || got.fit.weight > 100.1 || got.outs.weight() > 100.1 {
 		t.Errorf("%+v, %v", got, err)

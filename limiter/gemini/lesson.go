@@ -20,11 +20,11 @@ type lesson struct {
 // more moves it up, each other one down, so that in the long run the part
 // underRate is under-estimated, whatever the spread looks like.
 const (
-	startLift = 1.75 // 4 % of a normal spread are above
+	startLift = 1.81 // 3.5 % of a normal spread are above
 	leastLift = 0.5
 	mostLift  = 4.0
 	liftStep  = 0.1
-	underRate = 0.04
+	underRate = 0.035
 
 	learnAfter = 20 // calls before what was learned is used
 )
