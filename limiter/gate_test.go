@@ -18,6 +18,7 @@ type gate interface {
 	DropLeaf(context.Context, Lane, string) error
 	Pull(context.Context, Lane, int) ([]Pulled, error)
 	SetFloors(context.Context, Lane, []Floor, time.Time) error
+	Report(context.Context, Feedback) error
 	Cool(context.Context, Lane, time.Duration, Reason, string) error
 	Pause(context.Context, Pause) error
 	Resume(context.Context, string, string) error

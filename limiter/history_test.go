@@ -110,8 +110,10 @@ func (h *history) advance() {
 
 func (h *history) next() step {
 	switch x := h.rng.IntN(100); {
-	case x < 45:
+	case x < 42:
 		return h.acquire()
+	case x < 45:
+		return h.feedback()
 	case x < 65:
 		return h.settle()
 	case x < 69:
@@ -222,6 +224,25 @@ func (h *history) settle() step {
 func (h *history) extend() step {
 	id, lease := h.pick(h.open), time.Duration(h.rng.IntN(60))*time.Second
 	return func(b *bench) string { return errText(b.Extend(b.Context(), b.lane, id, lease)) }
+}
+
+func (h *history) feedback() step {
+	f := Feedback{Kind: RejectedAfterAdmit, Limit: []string{"", "rpm", "input_tpm", "rpd", "ipm"}[h.rng.IntN(5)]}
+	switch h.rng.IntN(4) {
+	case 0:
+		f.QuotaValue = 20 + h.rng.Int64N(2000)
+	case 1, 2:
+		f = Feedback{Kind: Capacity}
+	}
+	again := 1 + h.rng.IntN(3)
+	return func(b *bench) (out string) {
+		f.Lane = b.lane
+		for range again {
+			out += errText(b.Report(b.Context(), f))
+		}
+		es, err := b.Events(b.Context(), b.now.Add(-time.Minute), 4)
+		return out + jsonOf(es) + errText(err)
+	}
 }
 
 func (h *history) drop() step {

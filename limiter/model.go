@@ -75,7 +75,10 @@ type modelLane struct {
 	reason  Reason // of the cool-down
 	detail  string
 	learned learned
-	lows    []int64 // fl of lua/base.lua: their end, then by dim and class
+	lowered []lowered // by feedback
+	inside  []int64   // by dim: the limit less outside, of those that are lowered; nil when none is
+	short   [2]int64  // second and number of the latest calls that failed for want of capacity
+	lows    []int64   // fl of lua/base.lua: their end, then by dim and class
 
 	permits map[string]*modelPermit
 	leases  map[string]int64 // "p"id and "t"ticket → ms

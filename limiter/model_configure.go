@@ -83,11 +83,12 @@ func (m *Model) reshape(ledgers map[string]*modelLane, name string, p plan, t in
 		t = old.moveTo(t)
 		n.header, n.reason, n.detail = old.header, old.reason, old.detail
 		n.permits, n.leases, n.tickets, n.leaves, n.names, n.lastID = old.permits, old.leases, old.tickets, old.leaves, old.names, old.lastID
-		n.shadowed, n.learned = old.shadowed, old.learned
+		n.shadowed, n.learned, n.lowered, n.short = old.shadowed, old.learned, old.lowered, old.short
 		n.carry(old, t)
 	}
 	n.calendar(t)
 	n.learnt()
+	n.ease(t)
 	n.reserves()
 	ledgers[name] = n
 }

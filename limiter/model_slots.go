@@ -114,13 +114,14 @@ func (d dim) forecast(peak int64) int64 {
 
 // reserves works out what each class must leave to the others, by the peaks of now
 // and the floors that were learned, while they last. What is too large for good
-// goes by the configured floors.
+// goes by the configured floors and limits. Shares of calls at once shrink with
+// their ceiling (lower.lua), or nobody else would have any of it.
 func (n *modelLane) reserves() {
 	dims, classes := len(n.plan.dims), len(n.classes)
 	for i, c := range n.classes {
 		c.reserve, c.largest = make([]int64, dims*classes), make([]int64, dims)
 		for d, p := range n.plan.dims {
-			largest := p.inside
+			largest := n.configured(d)
 			for j, s := range p.shares {
 				v := s.trickle
 				if j < i {
@@ -129,7 +130,7 @@ func (n *modelLane) reserves() {
 				} else if j > i {
 					largest -= v
 				}
-				c.reserve[d*classes+j] = v
+				c.reserve[d*classes+j] = n.shrunk(d, v)
 			}
 			if most := p.shares[i].cap; most > 0 {
 				largest = min(largest, most)
@@ -183,6 +184,7 @@ func (n *modelLane) roll(t int64) {
 	}
 	h.slot, h.slot10 = now, now10
 	n.calendar(t)
+	n.ease(t)
 	n.reserves()
 	if n.plan.node == "" {
 		n.lapse(t)

@@ -24,7 +24,7 @@ func (m *Model) State(_ context.Context, l Lane) (LaneState, error) {
 
 func (n *modelLane) view(t int64) laneView {
 	v := laneView{now: t, plan: n.plan, header: n.header, margins: n.squares, use: n.use,
-		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail, learned: n.learned}
+		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail, learned: n.learned, lowered: n.lowered}
 	v.inForce(n.lows)
 	for d := range n.plan.dims {
 		v.free = append(v.free, n.oldest(d))

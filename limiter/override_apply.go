@@ -77,10 +77,11 @@ func (c *Config) applyNode(o Override) {
 	}
 }
 
-// limit sets one limit. The provider's word only lowers one that there is.
+// limit sets one limit. The provider's word only lowers one that there is; calls
+// at once may have their first one by it (Report).
 func (o Override) limit(l *Limits) {
 	at := l.field(o.Name)
-	if o.Source == SourceProvider {
+	if o.Source == SourceProvider && (*at > 0 || o.Name != "concurrency") {
 		*at = min(*at, o.Value)
 		return
 	}

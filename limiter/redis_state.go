@@ -178,7 +178,7 @@ func (a *arrays) read(v any) []int64 {
 
 // readView reads state.lua's answer; the layouts are those of lua/base.lua.
 func readView(l Lane, got reply) (laneView, error) {
-	if len(got.rest) < 10 {
+	if len(got.rest) < 11 {
 		return laneView{}, fmt.Errorf("short answer %v", got.rest)
 	}
 	var a arrays
@@ -196,9 +196,10 @@ func readView(l Lane, got reply) (laneView, error) {
 	reason, detail, _ := strings.Cut(text(got.rest[5]), "|")
 	v.reason, v.detail = Reason(reason), detail
 	a.readLearned(&v, text(got.rest[8]), got.rest[9])
+	v.lowered = readLow(a.read(got.rest[10]))
 	if a.err == nil {
 		v.readUse(s)
-		a.err = v.readClasses(got.rest[10:], &a)
+		a.err = v.readClasses(got.rest[11:], &a)
 	}
 	return v, a.err
 }

@@ -18,6 +18,10 @@ var (
 	luaSlots string
 	//go:embed lua/shape.lua
 	luaShape string
+	//go:embed lua/lower.lua
+	luaLower string
+	//go:embed lua/feedback.lua
+	luaFeedback string
 	//go:embed lua/nodes.lua
 	luaNodes string
 	//go:embed lua/room.lua
@@ -55,7 +59,7 @@ var (
 )
 
 // luaLedger is what every script about limits begins with.
-var luaLedger = luaBase + luaSlots + luaShape + luaNodes
+var luaLedger = luaBase + luaSlots + luaLower + luaShape + luaNodes
 
 var (
 	acquireScript   = script(luaLedger, luaRoom, luaLine, luaHold, luaAcquire)
@@ -66,6 +70,7 @@ var (
 	stateScript     = script(luaLedger, luaState)
 	configureScript = script(luaLedger, luaConfigure)
 	floorsScript    = script(luaLedger, luaFloors)
+	feedbackScript  = script(luaLedger, luaFeedback)
 	coolScript      = script(luaLedger, luaCool)
 	restoreScript   = script(luaLedger, luaRestore)
 	scopeScript     = script(luaScope)

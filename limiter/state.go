@@ -106,6 +106,7 @@ type laneView struct {
 	learned learned
 	lows    []int64 // floors that were learned and are in force: dim*classes + class, -1 for none; nil when there are none
 
+	lowered  []lowered
 	shadowed []int64 // by dim: how often it would have refused
 
 	lend      string // what know adds
@@ -152,6 +153,9 @@ func (v laneView) limit(d int) LimitState {
 	}
 	l.Name = l.Limit.Name()
 	l.Effective = p.inside - l.Margin
+	if x := v.lowering(p); x != nil {
+		l.Outside, l.Lowered = p.limit-x.inside, x.shown(v.now, p.inside)
+	}
 	for _, u := range v.use[d] {
 		l.Used += u
 	}

@@ -7,7 +7,7 @@
 --
 -- A ledger is what has limits: the lane, and each node of a path (tenant/acme)
 -- that has some. Its hash (all values are arrays of integers, written by pack):
---   cfg      nC, nD, nD x (unit, window, limit, limit less outside, cv in ppm, 1 = shadow),
+--   cfg      nC, nD, nD x (unit, window, limit, limit less outside and what feedback took off, cv in ppm, 1 = shadow),
 --            nC x flags (1 smooth, 2 tickets, 4 cap,
 --            8 the ledger has limits in shadow)
 --   cfg2     nD x nC x (floor, guarantee, trickle, cap), as amounts
@@ -26,6 +26,8 @@
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
 --   I.C      slot I (mod 128) of class index C: nD x use; T before it for slots of 5 s
 --   cool     reason and detail of the cool-down (lanes only)
+--   low      what feedback took off limits (lower.lua; lanes only), short the moment
+--            in s and number of the latest calls that failed for want of capacity
 --   x:UNIT.WINDOW  how often this limit, in shadow, would have refused
 --
 -- Every call makes its functions anew, and each costs by the locals that it

@@ -13,6 +13,8 @@ M.shapes()
 local v, put = call('HMGET', N.key, 'names', 'cfg2', 'pk'), {}
 local names, lim = decode(v[1]), decode(v[2])
 N.fl = M.learnt(N.key, N, names, lim)
+M.lowers()
+M.insides(N)
 M.reserves(N, names, lim, decode(v[3]), put)
 call('HSET', N.key, unpack(put))
 M.save(N)

@@ -164,7 +164,15 @@ function M.shapes()
     if old then M.kept(key, N, names, old, t) else M.fresh(N, t) end
     M.calendar(N, t)
     local lim = decode(cfg2)
-    if not node then N.fl = M.learnt(key, N, names, lim) end
+    if not node then
+      N.fl = M.learnt(key, N, names, lim)
+      local low = call('HGET', key, 'low')
+      if low then
+        M.lowers()
+        M.ease(N, decode(low), t)
+        cfg = M.pack(N.cfg)
+      end
+    end
     M.reserves(N, names, lim, N.pk, put)
     for i, name in ipairs(names) do
       put[#put + 1] = 'k:' .. name

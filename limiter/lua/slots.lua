@@ -163,7 +163,8 @@ function M.slots()
 
   -- reserves writes what each class must leave to the others, by the peaks of now
   -- and the floors that were learned, while they last. What is too large for good
-  -- goes by the configured floors.
+  -- goes by the configured floors and limits. Shares of calls at once shrink with
+  -- their ceiling (lower.lua), or nobody else would have any of it.
   function M.reserves(N, names, lim, pk, put)
     local nC, nD, cfg = N.nC, N.nD, N.cfg
     local learned = N.fl and N.fl[1] > N.s[TS] and N.fl
@@ -179,7 +180,9 @@ function M.slots()
     end
     for i = 1, nC do
       for d = 1, nD do
-        local largest = cfg[2 + (d - 1) * W + 4]
+        local o = 2 + (d - 1) * W
+        local all = N.inside and N.inside[d]
+        local largest = all or cfg[o + 4]
         for j = 1, nC do
           local x = (d - 1) * nC + j
           local v = lim[4 * x - 1]
@@ -189,6 +192,7 @@ function M.slots()
           elseif j > i then
             largest = largest - v
           end
+          if all and cfg[o + 2] == HELD then v = floor(v * cfg[o + 4] / all) end
           r[i][1 + x] = v
         end
         local cap = lim[4 * ((d - 1) * nC + i)]
@@ -287,9 +291,13 @@ function M.slots()
   function M.roll(N, t)
     local s, nC, nD = N.s, N.nC, N.nD
     local n, prev, n10, prev10 = floor(t / 500), s[CUR], floor(t / 5000), s[CUR10]
-    local v = call('HMGET', N.key, 'names', 'cfg2', 'pk', 'fl')
+    local v = call('HMGET', N.key, 'names', 'cfg2', 'pk', 'fl', 'low')
     local names, lim, pk = decode(v[1]), decode(v[2]), decode(v[3])
-    N.fl = v[4] and decode(v[4])
+    N.fl, N.inside = v[4] and decode(v[4]), nil
+    if v[5] then
+      M.lowers()
+      M.ease(N, decode(v[5]), t)
+    end
     for d = 1, nD do
       for i = 1, nC do
         local x = (d - 1) * nC + i
