@@ -20,10 +20,11 @@ function M.held(id) return call('HGET', KEYS[3], id) end
 
 -- too_large gives the limit that the request could not fit even alone.
 function M.too_large(N, c, a)
+  local cfg, r, o, first = N.cfg, c.r, 2, 1 + N.nD * N.nC
   for d = 1, N.nD do
-    local o = 2 + (d - 1) * W
-    local need, most = a[N.cfg[o + 1] + 1], c.r[1 + N.nD * N.nC + d]
-    if need > most and N.cfg[o + 6] == 0 then return {d, 'too_large', 0, need - most, 0, 0, false, false, N, c, 0}, most end
+    local need, most = a[cfg[o + 1] + 1], r[first + d]
+    if need > most and cfg[o + 6] == 0 then return {d, 'too_large', 0, need - most, 0, 0, false, false, N, c, 0}, most end
+    o = o + W
   end
 end
 
@@ -139,18 +140,17 @@ function M.refuses(N, c, q, tk, t)
 end
 
 function M.charge(N, c, a)
-  local s, k, nD, cfg = N.s, c.k, N.nD, N.cfg
-  for d = 1, nD do
-    local o = 2 + (d - 1) * W
+  local s, k, cfg, o, j, i, step = N.s, c.k, N.cfg, 2, H + 1, c.i, N.nC + 1
+  for d = 1, N.nD do
     local amount = a[cfg[o + 1] + 1]
     if amount > 0 then
-      local j = M.at(N, d)
-      s[j + c.i] = s[j + c.i] + amount
+      s[j + i] = s[j + i] + amount
       if cfg[o + 2] <= TEN then
         k[d] = k[d] + amount
-        s[j] = s[j] + M.square(N, d, amount)
+        if cfg[o + 5] > 0 then s[j] = s[j] + M.square(N, d, amount) end
       end
     end
+    o, j = o + W, j + step
   end
   c.dirty, N.dirty = true, true
 end
@@ -294,7 +294,8 @@ function M.request(i)
   local o = 4 + (i - 1) * 15
   local a = {}
   for u = 1, 8 do a[u] = tonumber(ARGV[o + 7 + u]) end
-  local feature, names = string.match(ARGV[o + 7], '^([^\n]*)\n?(.*)$')
+  local feature, names = ARGV[o + 7], ''
+  if feature ~= '' then feature, names = string.match(feature, '^([^\n]*)\n?(.*)$') end
   return {id = ARGV[o + 1], class = ARGV[o + 2], lease = tonumber(ARGV[o + 3]),
     ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = ARGV[o + 6], feature = feature, names = names, a = a}
 end

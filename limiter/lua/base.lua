@@ -93,20 +93,20 @@ end
 -- share gives, for a class and a dim: what others use or must be left, its own
 -- use, everybody's use, and the limit less outside and margin.
 function M.share(N, c, d)
-  local s, nC, r = N.s, N.nC, c.r
-  local o, ro = M.at(N, d), 1 + (d - 1) * nC
-  local others, all = 0, 0
+  local s, nC, r, i = N.s, N.nC, c.r, c.i
+  local o, ro = H + (d - 1) * (nC + 1) + 1, 1 + (d - 1) * nC
+  local others, own = 0, s[o + i]
+  local all = own
   for j = 1, nC do
-    local u = s[o + j]
-    all = all + u
-    if j ~= c.i then
-      local v = r[ro + j]
+    if j ~= i then
+      local u, v = s[o + j], r[ro + j]
+      all = all + u
       others = others + (u > v and u or v)
     end
   end
   local free = N.cfg[2 + (d - 1) * W + 4]
   if s[o] > 0 then free = free - floor(1.5 * sqrt(s[o])) end
-  return others, s[o + c.i], all, free
+  return others, own, all, free
 end
 
 -- lasts reads the end of what holds: whether anything does.

@@ -17,9 +17,9 @@ function M.nodes()
   -- by_pattern gives a node the limits of its kind's pattern, as they are now.
   function M.by_pattern(key, name, v, first, t)
     local p = prefix .. string.match(name, '^[^/]*') .. '/*'
+    if v[1] and v[6] == call('HGET', p, 'no') then return v end
     local x = call('HMGET', p, 'no', 'cfg', 'cfg2', 'names')
     if not x[2] then return {false} end
-    if v[1] and v[6] == x[1] then return v end
     M.shapes()
     M.reshape(key, name, x[2], x[3], x[4], t)
     call('HSET', key, 'tpl', x[1])

@@ -21,12 +21,12 @@ end
 -- fits tests amounts a beside what is set aside in x and y (by unit, or nil). It
 -- gives nil, or a refusal {d, reason, used, short, need, -, ceiling, alone}.
 function M.fits(N, c, a, x, y)
-  local worst, most = nil, -1
+  local worst, most, cfg, o = nil, -1, N.cfg, 2 - W
   for d = 1, N.nD do
-    local o = 2 + (d - 1) * W
-    local unit = N.cfg[o + 1] + 1
+    o = o + W
+    local unit = cfg[o + 1] + 1
     local amount = a[unit]
-    if amount > 0 and N.cfg[o + 6] == 0 then
+    if amount > 0 and cfg[o + 6] == 0 then
       local need = amount
       if x then need = need + x[unit] end
       if y then need = need + y[unit] end
