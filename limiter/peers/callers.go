@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"nightshift/limiter"
-
 	"github.com/redis/go-redis/v9"
 	"github.com/throttled/throttled/v2"
 	"github.com/throttled/throttled/v2/store/goredisstore.v9"
@@ -42,13 +40,11 @@ func (h *harness) contenders() ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := limiter.Path{Organization: "acme", Tenant: "shop"}
-	nodes := map[string]limiter.Limits{"organization/acme": wideFive, "tenant/*": wideFive}
-	three, err := h.calls("nightshift, 3 dimensions in a lane", 0, lanePlan{limits: wideThree, classes: fiveClasses[:1]}, path)
+	three, err := h.calls("nightshift, 3 dimensions in a lane", threePlan, 1)
 	if err != nil {
 		return nil, err
 	}
-	levels, err := h.calls("nightshift, 5 dimensions × 3 levels, 5 classes", 0, lanePlan{limits: wideFive, nodes: nodes, classes: fiveClasses}, path)
+	levels, err := h.calls("nightshift, 5 dimensions × 3 levels, 5 classes", levelsPlan, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -19,21 +19,24 @@ import (
 type subject struct {
 	name   string
 	bar    float64 // most that a decision may cost, in decisions of redis_rate; 0: none
+	askers int     // how many ask at once
 	decide func(ctx context.Context, i int) error
 	settle func(ctx context.Context, i int) error
 }
 
-// costRow is Redis's own time for a subject, in µs a call: medians of alternating rounds.
+// costRow is Redis's own time for a subject, in µs a decision: medians of
+// alternating rounds.
 type costRow struct {
 	subject
 	decision, settlement float64
 	ratio                float64 // of decisions to the first subject's, in the same round
 }
 
-var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+),usec=(\d+)`)
+var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=\d+,usec=(\d+)`)
 
-// usec is Redis's time per script call while f ran, as INFO commandstats counts it.
-func usec(ctx context.Context, rdb *redis.Client, f func() error) (float64, error) {
+// usec is the time that Redis spent in scripts while f took n decisions, as INFO
+// commandstats counts it, for each of them.
+func usec(ctx context.Context, rdb *redis.Client, n int, f func() error) (float64, error) {
 	if err := rdb.ConfigResetStat(ctx).Err(); err != nil {
 		return 0, err
 	}
@@ -48,18 +51,13 @@ func usec(ctx context.Context, rdb *redis.Client, f func() error) (float64, erro
 	if m == nil {
 		return 0, fmt.Errorf("no scripts in %q", info)
 	}
-	calls, _ := strconv.ParseFloat(m[1], 64)
-	total, _ := strconv.ParseFloat(m[2], 64)
-	return total / calls, nil
+	total, err := strconv.ParseFloat(m[1], 64)
+	return total / float64(n), err
 }
 
-// askers are how many ask at once, each as a process of its own would: so Redis is
-// kept busy, and what is measured is its work, not how it wakes up.
-const askers = 16
-
-// repeat is f from from on, n times, by askers at once.
-func repeat(ctx context.Context, f func(context.Context, int) error, from, n int) func() error {
-	return func() error {
+// ask runs f for the numbers from, from+1 and so on, n of them, by several at once.
+func ask(ctx context.Context, rdb *redis.Client, f func(context.Context, int) error, from, n, askers int) (float64, error) {
+	return usec(ctx, rdb, n, func() error {
 		var wg sync.WaitGroup
 		fails := make([]error, askers)
 		for w := range askers {
@@ -71,7 +69,7 @@ func repeat(ctx context.Context, f func(context.Context, int) error, from, n int
 		}
 		wg.Wait()
 		return errors.Join(fails...)
-	}
+	})
 }
 
 // costs measures the subjects by turns, calls decisions in each round, after a
@@ -80,13 +78,13 @@ func costs(ctx context.Context, rdb *redis.Client, subjects []subject, rounds, c
 	decisions, settled := make([][]float64, len(subjects)), make([][]float64, len(subjects))
 	for round := range rounds + 1 {
 		for i, s := range subjects {
-			d, err := usec(ctx, rdb, repeat(ctx, s.decide, round*calls, calls))
+			d, err := ask(ctx, rdb, s.decide, round*calls, calls, s.askers)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 			var e float64
 			if s.settle != nil {
-				if e, err = usec(ctx, rdb, repeat(ctx, s.settle, round*calls, calls)); err != nil {
+				if e, err = ask(ctx, rdb, s.settle, round*calls, calls, s.askers); err != nil {
 					return nil, fmt.Errorf("%s: %w", s.name, err)
 				}
 			}
@@ -128,36 +126,31 @@ var (
 	wideFive  = limiter.Limits{RPM: 60_000_000, InputTPM: 60_000_000_000, OutputTPM: 60_000_000_000, RPD: 1_000_000_000_000, Concurrency: 1_000_000}
 )
 
-// calls is a subject that takes permits of ours and settles them a little lower.
-func (h *harness) calls(name string, bar float64, p lanePlan, path limiter.Path) (subject, error) {
+// calls is a subject that takes permits of ours and settles them a little lower,
+// as so many processes.
+func (h *harness) calls(name string, p lanePlan, processes int) (subject, error) {
 	r, lane, err := h.lane(p)
-	fleet := h.fleet(r, lane, p)
+	fleet := []*limiter.Redis{r}
+	for len(fleet) < processes {
+		fleet = append(fleet, limiter.NewRedis(h.rdb, lane.Scope(), limiter.RedisOptions{Now: p.now}))
+	}
 	id := func(i int) string { return "p" + strconv.Itoa(i) }
-	return subject{name: name, bar: bar,
+	path := limiter.Path{Organization: "acme", Tenant: "shop"}
+	return subject{name: name,
 		decide: func(ctx context.Context, i int) error {
-			_, err := fleet[i%askers].Acquire(ctx, limiter.Request{ID: id(i), Lane: lane, Class: p.classes[0].Name, Path: path, Feature: "chat", Amounts: limiter.Amounts{1, 500, 200}})
+			_, err := fleet[i%processes].Acquire(ctx, limiter.Request{ID: id(i), Lane: lane, Class: p.classes[0].Name, Path: path, Feature: "chat", Amounts: limiter.Amounts{1, 500, 200}})
 			return err
 		},
 		settle: func(ctx context.Context, i int) error {
-			return fleet[i%askers].Settle(ctx, limiter.Settlement{ID: id(i), Lane: lane, Outcome: limiter.Settled, Used: limiter.Amounts{1, 400, 150}})
+			return fleet[i%processes].Settle(ctx, limiter.Settlement{ID: id(i), Lane: lane, Outcome: limiter.Settled, Used: limiter.Amounts{1, 400, 150}})
 		},
 	}, err
-}
-
-// fleet is r and as many more of the same scope as there are askers: those of one
-// limiter would share calls.
-func (h *harness) fleet(r *limiter.Redis, lane limiter.Lane, p lanePlan) []*limiter.Redis {
-	fleet := []*limiter.Redis{r}
-	for len(fleet) < askers {
-		fleet = append(fleet, limiter.NewRedis(h.rdb, lane.Scope(), limiter.RedisOptions{Now: p.now}))
-	}
-	return fleet
 }
 
 // rateSubject is redis_rate on one hot key that always has room.
 func (h *harness) rateSubject() subject {
 	l := redis_rate.NewLimiter(h.rdb)
-	return subject{name: "redis_rate, 1 dimension", decide: func(ctx context.Context, _ int) error {
+	return subject{name: "redis_rate, 1 dimension", askers: 16, decide: func(ctx context.Context, _ int) error {
 		r, err := l.Allow(ctx, "hot", redis_rate.PerSecond(1_000_000))
 		if err == nil && r.Allowed == 0 {
 			return fmt.Errorf("refused: the hot key should have room")
@@ -166,32 +159,41 @@ func (h *harness) rateSubject() subject {
 	}}
 }
 
-// cost compares Redis's time per decision with redis_rate's.
+var (
+	threePlan  = lanePlan{limits: wideThree, classes: fiveClasses[:1]}
+	levelsPlan = lanePlan{limits: wideFive, classes: fiveClasses, nodes: map[string]limiter.Limits{"organization/acme": wideFive, "tenant/*": wideFive}}
+)
+
+// cost compares Redis's time per decision with redis_rate's, on a key that 16 ask
+// at once so that Redis is kept busy: each in a process of its own, where every
+// decision is a call, and all in one, where those that wait share the next call.
 func (h *harness) cost(ctx context.Context, rounds, calls int) ([]costRow, error) {
-	path := limiter.Path{Organization: "acme", Tenant: "shop"}
-	nodes := map[string]limiter.Limits{"organization/acme": wideFive, "tenant/*": wideFive}
 	subjects := []subject{h.rateSubject()}
 	for _, x := range []struct {
-		name string
-		bar  float64
-		plan lanePlan
+		name              string
+		bar               float64
+		plan              lanePlan
+		askers, processes int
 	}{
-		{"nightshift, 3 dimensions in a lane", 2.5, lanePlan{limits: wideThree, classes: fiveClasses[:1]}},
-		{"the same with 5 classes", 0, lanePlan{limits: wideThree, classes: fiveClasses}},
-		{"5 dimensions in a lane, 5 classes", 0, lanePlan{limits: wideFive, classes: fiveClasses}},
-		{"5 dimensions × 3 levels, 5 classes", 6, lanePlan{limits: wideFive, nodes: nodes, classes: fiveClasses}},
+		{"3 dimensions in a lane, 16 processes", 2.5, threePlan, 16, 16},
+		{"3 dimensions in a lane, 16 callers in one", 2.5, threePlan, 16, 1},
+		{"3 dimensions in a lane, 64 callers in one", 2.5, threePlan, 64, 1},
+		{"5 dimensions × 3 levels, 5 classes, 16 processes", 6, levelsPlan, 16, 16},
+		{"5 dimensions × 3 levels, 5 classes, 16 callers in one", 6, levelsPlan, 16, 1},
+		{"5 dimensions × 3 levels, 5 classes, 64 callers in one", 6, levelsPlan, 64, 1},
 	} {
-		s, err := h.calls(x.name, x.bar, x.plan, path)
+		s, err := h.calls(x.name, x.plan, x.processes)
 		if err != nil {
 			return nil, err
 		}
+		s.bar, s.askers = x.bar, x.askers
 		subjects = append(subjects, s)
 	}
 	return costs(ctx, h.rdb, subjects, rounds, calls)
 }
 
 func printCosts(t *table, rows []costRow) {
-	t.head("Redis's time per decision (µs of the script, medians of alternating rounds)", "script", "decision", "settlement", "÷ redis_rate", "bar")
+	t.head("Redis's time per decision (µs in scripts, medians of alternating rounds)", "who", "decision", "settlement", "÷ redis_rate", "bar")
 	for _, r := range rows {
 		bar, settlement := "", ""
 		if r.bar > 0 {

@@ -45,7 +45,7 @@ func (h *harness) pair(ctx context.Context, name string, a, b subject, rounds, c
 // the rules answer is an answer.
 func asks(r *limiter.Redis, lane limiter.Lane, build func(i int) limiter.Request) subject {
 	return subject{
-		name: "nightshift",
+		name: "nightshift", askers: 1, // whose calls are not shared
 		decide: func(ctx context.Context, i int) error {
 			_, err := r.Acquire(ctx, build(i))
 			if d, ok := errors.AsType[*limiter.Denied](err); ok && d.Reason != limiter.ReasonUnavailable {
@@ -155,10 +155,10 @@ func (h *harness) byHours(ctx context.Context, _, calls int) ([]flatRow, error) 
 	step := time.Hour / time.Duration(calls)
 	for range 24 {
 		from := n
-		cost, err := usec(ctx, h.rdb, repeat(ctx, func(ctx context.Context, i int) error {
+		cost, err := ask(ctx, h.rdb, func(ctx context.Context, i int) error {
 			now = now.Add(step)
 			return s.decide(ctx, i)
-		}, from, calls))
+		}, from, calls, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (h *harness) byHours(ctx context.Context, _, calls int) ([]flatRow, error) 
 }
 
 func printFlat(t *table, rows []flatRow) {
-	t.head("Cost per decision where there is little, and where there is much (µs of the script)", "what grows", "little", "much", "growth", "bar")
+	t.head("Cost per decision where there is little, and where there is much (µs in scripts)", "what grows", "little", "much", "growth", "bar")
 	for _, r := range rows {
 		t.row(r.name, fmt.Sprintf("%.1f", r.least), fmt.Sprintf("%.1f", r.most), fmt.Sprintf("%.2f", r.growth), fmt.Sprintf("≤ %.2f %s", flatBar, verdict(r.growth <= flatBar)))
 	}
