@@ -24,7 +24,8 @@
 --   k:CLASS  nD x use in the slot that is open now, nD x pace (the moment, in
 --            microseconds, at which an even use would be where the class is)
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
---   I.C      slot I (mod 128) of class index C: nD x use; T before it for slots of 5 s
+--   I        slot I (mod 128): for each class the use of each dim of the minute;
+--            T before it: slots of 5 s, the dims of ten minutes
 --   cool     reason and detail of the cool-down (lanes only)
 --   low      what feedback took off limits (lower.lua; lanes only), short the moment
 --            in s and number of the latest calls that failed for want of capacity

@@ -97,23 +97,18 @@ function M.waits()
     local win, s, nC = N.cfg[2 + (d - 1) * W + 2], N.s, N.nC
     local now, width, o = s[CUR], M.width(win), M.at(N, d)
     if win == TEN then now = s[CUR10] end
-    local kept, slots = {}, {}
-    for j = 1, nC do
-      kept[j] = s[o + j]
-      slots[j] = {}
-      if kept[j] > 0 then
-        local f = {}
-        for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m, j) end
-        slots[j] = call('HMGET', N.key, unpack(f))
-      end
-    end
+    local ranks, count = M.ranks(N, win)
+    local kept, f = {}, {}
+    for j = 1, nC do kept[j] = s[o + j] end
+    for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m) end
+    local slots = call('HMGET', N.key, unpack(f))
     local found = (now + SPAN) * width
     for m = 1, SPAN - 1 do
-      local any = false
-      for j = 1, nC do
-        if slots[j][m] then
-          local v = decode(slots[j][m])[d]
-          s[o + j], any = math.max(0, s[o + j] - v), any or v > 0
+      local any, v = false, slots[m] and decode(slots[m])
+      if v then
+        for j = 1, nC do
+          local x = v[(j - 1) * count + ranks[d]]
+          if kept[j] > 0 and x > 0 then s[o + j], any = math.max(0, s[o + j] - x), true end
         end
       end
       if any and M.lacks(N, c, d, need, alone) <= 0 then

@@ -14,14 +14,14 @@ function M.correct_slot(N, c, d, win, from, delta, ring)
     if k[d] + delta < 0 then delta = -k[d] end
     k[d], s[j] = k[d] + delta, math.max(0, s[j] + delta)
   elseif slot > now - SPAN then
-    local f = M.slot(win, slot, c.i)
+    local f, ranks, count = M.slot(win, slot), M.ranks(N, win)
     if ring[f] == nil then
       local v = call('HGET', N.key, f)
-      ring[f] = v and decode(v) or M.zeros(N.nD)
+      ring[f] = v and decode(v) or M.zeros(N.nC * count)
     end
-    local v = ring[f]
-    if v[d] + delta < 0 then delta = -v[d] end
-    v[d], s[j] = v[d] + delta, math.max(0, s[j] + delta)
+    local v, x = ring[f], (c.i - 1) * count + ranks[d]
+    if v[x] + delta < 0 then delta = -v[x] end
+    v[x], s[j] = v[x] + delta, math.max(0, s[j] + delta)
   end
 end
 

@@ -44,26 +44,43 @@ function M.shapes()
     return s
   end
 
-  -- recut rewrites the slots for the new dims and classes.
+  -- recut rewrites the slots for the new dims and classes. A slot of one class's
+  -- own ("12.3"), as they were written once, is taken over too.
   function M.recut(key, N, old, dims, classes)
-    local to, slots, gone = {}, {}, {}
-    for i = 1, N.nC do
-      for _, j in ipairs(classes[i]) do to[j] = i end
-    end
+    local slots, gone = {}, {}
     local all = call('HGETALL', key)
     for x = 1, #all, 2 do
-      local slot, j = string.match(all[x], '^(T?%d+)%.(%d+)$')
+      local slot, j = string.match(all[x], '^(T?%d+)%.?(%d*)$')
       if slot then
         gone[#gone + 1] = all[x]
-        local f, v = slot .. '.' .. format('%d', to[tonumber(j)]), decode(all[x + 1])
-        slots[f] = slots[f] or M.zeros(N.nD)
-        for d = 1, N.nD do
-          if dims[d][1] then slots[f][d] = slots[f][d] + v[dims[d][1]] end
-        end
+        local win = string.sub(slot, 1, 1) == 'T' and TEN or MINUTE
+        local ranks, count = M.ranks(N, win)
+        slots[slot] = slots[slot] or M.zeros(N.nC * count)
+        M.recut_slot(N, old, slots[slot], decode(all[x + 1]), tonumber(j), ranks, count, win, dims, classes)
       end
     end
     for i = 1, #gone, 900 do call('HDEL', key, unpack(gone, i, math.min(#gone, i + 899))) end
-    for f, v in pairs(slots) do call('HSET', key, f, M.pack(v)) end
+    for f, v in pairs(slots) do
+      if #v > 0 then call('HSET', key, f, M.pack(v)) end
+    end
+  end
+
+  -- recut_slot adds an old slot v (of class own alone, or of all) to a new one.
+  function M.recut_slot(N, old, slot, v, own, ranks, count, win, dims, classes)
+    local before, n = M.ranks(old, win)
+    for d, y in pairs(ranks) do
+      local from = dims[d][1]
+      for i = 1, from and N.nC or 0 do
+        local x = (i - 1) * count + y
+        for _, j in ipairs(classes[i]) do
+          if own == j then
+            slot[x] = slot[x] + v[from]
+          elseif not own then
+            slot[x] = slot[x] + v[(j - 1) * n + before[from]]
+          end
+        end
+      end
+    end
   end
 
   -- fresh gives the state of a lane that was never used.

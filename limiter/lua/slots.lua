@@ -16,8 +16,21 @@ function M.ends()
     N.s[j], N.dirty = math.max(0, N.s[j] - amount), true
   end
 
-  -- slot names the field of a slot of class index i.
-  function M.slot(win, m, i) return format(win == TEN and 'T%d.%d' or '%d.%d', m % RING, i) end
+  -- slot names the field of a slot.
+  function M.slot(win, m) return format(win == TEN and 'T%d' or '%d', m % RING) end
+
+  -- ranks gives each dim's place among those of its window (nil: of another one),
+  -- and how many they are: a class's part of a slot.
+  function M.ranks(N, win)
+    local ranks, n = {}, 0
+    for d = 1, N.nD do
+      if N.cfg[2 + (d - 1) * W + 2] == win then
+        n = n + 1
+        ranks[d] = n
+      end
+    end
+    return ranks, n
+  end
 
   -- width is a slot of a sliding window in ms; nil for other windows.
   function M.width(win) return win == MINUTE and 500 or win == TEN and 5000 or nil end
@@ -106,42 +119,45 @@ function M.slots()
   if M.roll then return end
   M.ends()
 
-  -- leave takes slots from..to of class index i out of the sums that take names.
-  function M.leave(N, win, from, to, i, take)
-    if from > to then return end
-    local f = {}
-    for m = from, to do f[#f + 1] = M.slot(win, m, i) end
-    for _, v in ipairs(call('HMGET', N.key, unpack(f))) do
-      if v then take(decode(v)) end
-    end
-    return f
-  end
-
-  -- turn moves one class's sums of a sliding window from slot prev to slot n.
-  function M.turn(N, win, prev, n, i, k)
-    local s, nD, cfg = N.s, N.nD, N.cfg
-    local open, any, used, mine = {}, false, false, {}
-    for d = 1, nD do
-      mine[d] = cfg[2 + (d - 1) * W + 2] == win
-      open[d] = 0
-      if mine[d] then
-        open[d] = k[d]
-        any = any or k[d] > 0
-        used = used or s[M.at(N, d) + i] > 0
+  -- turn moves the sums of a sliding window from slot prev to slot n; ks is what the
+  -- classes have in the open slot, and moved notes whose changes.
+  function M.turn(N, win, prev, n, ks, moved)
+    local ranks, count = M.ranks(N, win)
+    if count == 0 then return end
+    local open, any, used = {}, false, false
+    for i = 1, N.nC do
+      local k, x = ks[i], (i - 1) * count
+      for d = 1, N.nD do
+        local y = ranks[d]
+        if y then
+          open[x + y] = k[d]
+          used = used or N.s[M.at(N, d) + i] > 0
+          if k[d] > 0 then k[d], any, moved[i] = 0, true, true end
+        end
       end
     end
-    if any then call('HSET', N.key, M.slot(win, prev, i), M.pack(open)) end
-    if used then
-      local gone = M.leave(N, win, prev - SPAN + 1, math.min(prev, n - SPAN), i, function(v)
-        for d = 1, nD do
-          if mine[d] then M.subtract(N, d, i, v[d]) end
+    if any then call('HSET', N.key, M.slot(win, prev), M.pack(open)) end
+    if used then M.leave(N, win, prev - SPAN + 1, math.min(prev, n - SPAN), ranks, count) end
+  end
+
+  -- leave takes slots from..to out of the sums.
+  function M.leave(N, win, from, to, ranks, count)
+    if from > to then return end
+    local f, any = {}, false
+    for m = from, to do f[#f + 1] = M.slot(win, m) end
+    for _, text in ipairs(call('HMGET', N.key, unpack(f))) do
+      if text then
+        local v = decode(text)
+        any = true
+        for d, y in pairs(ranks) do
+          for i = 1, N.nC do
+            local amount = v[(i - 1) * count + y]
+            if amount > 0 then M.subtract(N, d, i, amount) end
+          end
         end
-      end)
-      if gone then call('HDEL', N.key, unpack(gone)) end
+      end
     end
-    for d = 1, nD do
-      if mine[d] then k[d] = 0 end
-    end
+    if any then call('HDEL', N.key, unpack(f)) end
   end
 
   -- decay halves a peak every 240 slots (two minutes).
@@ -203,6 +219,7 @@ function M.slots()
       put[#put + 1] = 'r:' .. names[i]
       put[#put + 1] = M.pack(r[i])
     end
+    return r
   end
 
   function M.period(b, from, t)
@@ -264,7 +281,7 @@ function M.slots()
     local back, gone = t - s[TS], {}
     for win = MINUTE, TEN do
       for m = 0, RING - 1 do
-        for i = 1, N.nC do gone[#gone + 1] = M.slot(win, m, i) end
+        gone[#gone + 1] = M.slot(win, m)
       end
     end
     for i = 1, #gone, 900 do call('HDEL', N.key, unpack(gone, i, math.min(#gone, i + 899))) end
@@ -287,6 +304,21 @@ function M.slots()
     N.rebased = 1
   end
 
+  -- opens gives what each class has in the open slot, without reading the rest of it.
+  function M.opens(N, names)
+    local ks, f, at = {}, {}, {}
+    for i, name in ipairs(names) do
+      if N.cls[name] then
+        ks[i] = N.cls[name].k
+      else
+        f[#f + 1], at[#at + 1] = 'k:' .. name, i
+      end
+    end
+    if #f == 0 then return ks end
+    for x, text in ipairs(call('HMGET', N.key, unpack(f))) do ks[at[x]] = decode(text) end
+    return ks
+  end
+
   -- roll brings the sums to the slot of t: what is older than the window leaves.
   function M.roll(N, t)
     local s, nC, nD = N.s, N.nC, N.nD
@@ -304,27 +336,22 @@ function M.slots()
         pk[x] = M.decay(math.max(pk[x], s[M.at(N, d) + i] * 16), n - prev)
       end
     end
-    local put = {}
+    local ks, moved, put = M.opens(N, names), {}, {}
+    M.turn(N, MINUTE, prev, n, ks, moved)
+    if n10 > prev10 then M.turn(N, TEN, prev10, n10, ks, moved) end
     for i, name in ipairs(names) do
-      local c = M.class(N, name)
-      M.turn(N, MINUTE, prev, n, i, c.k)
-      if n10 > prev10 then M.turn(N, TEN, prev10, n10, i, c.k) end
-      put[#put + 1] = 'k:' .. name
-      put[#put + 1] = M.pack(c.k)
-      c.dirty = false
+      if moved[i] then
+        put[#put + 1] = 'k:' .. name
+        put[#put + 1] = M.pack(ks[i])
+      end
     end
     s[CUR], s[CUR10] = n, n10
     M.calendar(N, t)
-    M.reserves(N, names, lim, pk, put)
+    local r = M.reserves(N, names, lim, pk, put)
     put[#put + 1] = 'pk'
     put[#put + 1] = M.pack(pk)
     call('HSET', N.key, unpack(put))
-    local kept = N.cls
-    N.cls = {}
-    for name, c in pairs(kept) do
-      local x = M.class(N, name, {put[2 * nC + 2 * c.i], M.pack(c.k), false})
-      x.l = c.l
-    end
+    for _, c in pairs(N.cls) do c.r = r[c.i] end
     if N.node then N.dirty, N.rolled = true, true else M.lapse(N, t) end
   end
 end

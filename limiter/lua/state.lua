@@ -16,18 +16,15 @@ function M.oldest(N, d)
   local now, used = N.s[win == TEN and CUR10 or CUR], 0
   for i = 1, N.nC do used = used + N.s[M.at(N, d) + i] end
   if used == 0 then return 0 end
-  local first = now
-  for i = 1, N.nC do
-    local f = {}
-    for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m, i) end
-    for x, v in ipairs(call('HMGET', N.key, unpack(f))) do
-      if v and decode(v)[d] > 0 then
-        first = math.min(first, now - SPAN + x)
-        break
-      end
+  local f, ranks, count = {}, M.ranks(N, win)
+  for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m) end
+  for x, text in ipairs(call('HMGET', N.key, unpack(f))) do
+    local v = text and decode(text)
+    for i = 1, v and N.nC or 0 do
+      if v[(i - 1) * count + ranks[d]] > 0 then return (x + now) * M.width(win) end
     end
   end
-  return (first + SPAN) * M.width(win)
+  return (now + SPAN) * M.width(win)
 end
 
 M.ends()
