@@ -91,10 +91,10 @@ func (p *profile) at(t time.Time) hourUse {
 // most is the largest use of a sliding window in that hour; false where the
 // meter does not count what the limit does.
 func (h hourUse) most(u limiter.Unit, w limiter.Window) (int64, bool) {
-	switch {
-	case w == limiter.TenMinutes:
+	switch w {
+	case limiter.TenMinutes:
 		return h.ten, u == limiter.MicroUSD
-	case w == limiter.Minute:
+	case limiter.Minute:
 		return h.peak[u], u <= limiter.TotalTokens || u == limiter.MicroUSD
 	}
 	return 0, false
