@@ -74,14 +74,14 @@ func (v laneView) protection(d, i int, c ClassUse, peak int64) []string {
 	if f, ok := v.learnedFloor(d, i); ok {
 		return []string{f}
 	}
-	return []string{v.floor(p.unit, v.plan.classes[i])}
+	return []string{v.floor(p, v.plan.classes[i])}
 }
 
 // floor says where a class's floor comes from.
-func (v laneView) floor(u Unit, c Class) string {
+func (v laneView) floor(d dim, c Class) string {
 	ppm := c.IdleFloorPPM(v.lend)
 	switch {
-	case u == OutputTokens && c.OutputFloorPPM > ppm:
+	case d.unit == OutputTokens && c.OutputFloorPPM > ppm:
 		return "output floor " + percent(c.OutputFloorPPM)
 	case ppm == c.FloorPPM:
 		return "floor " + percent(ppm)
@@ -89,6 +89,8 @@ func (v laneView) floor(u Unit, c Class) string {
 		return "guarantee " + percent(ppm) + ", never lent"
 	case v.lend == "now" || ppm == c.GuaranteePPM:
 		return "floor " + percent(ppm) + " of lend " + lendName(v.lend)
+	case c.Smooth && d.window != Day:
+		return "floor " + percent(ppm) + ": it is smoothed, so its short forecast is in time"
 	}
 	return fmt.Sprintf("floor %s until a week of %s traffic is known", percent(ppm), c.Name)
 }

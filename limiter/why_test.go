@@ -35,6 +35,18 @@ func TestStateSaysWhy(t *testing.T) {
 	})
 }
 
+// A smoothed class has no floor to learn but a day's.
+func TestFloorOfASmoothedClass(t *testing.T) {
+	b := newBench(t, "model")
+	b.must(b.Configure(b.Context(), Config{Scope: b.scope, Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{RPM: 1000, RPD: 9000}, Lend: "auto"}},
+		Classes: []Class{{Name: "agent", GuaranteePPM: 100_000, Smooth: true}, classes[1]}}))
+	for i, want := range []string{"floor 2 %: it is smoothed, so its short forecast is in time", "floor 2 % until a week of agent traffic is known"} {
+		if got := b.state().Limits[i].Classes[0].Why; got != want {
+			t.Errorf("%q; want %q", got, want)
+		}
+	}
+}
+
 func TestFloorsOfLending(t *testing.T) {
 	for lend, want := range map[string]string{
 		"auto": "floor 10 % until a week of interactive traffic is known", "now": "floor 2 % of lend now", "never": "guarantee 30 %, never lent",

@@ -80,7 +80,7 @@ func (p *profile) dayFloor(c limiter.Class, l limiter.LimitState, now time.Time)
 			used = x.Used
 		}
 	}
-	why := fmt.Sprintf("%s used, learned need until %s %s", amountOf(used, l.Unit), p.hour(l.NextFree), amountOf(rest, l.Unit))
+	why := fmt.Sprintf("%s used of the day, learned need %s until %s", amountOf(used, l.Unit), amountOf(rest, l.Unit), p.hour(l.NextFree))
 	return used + rest, why, true
 }
 

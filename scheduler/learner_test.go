@@ -129,7 +129,7 @@ func TestLearnedFloorsAreSet(t *testing.T) {
 	if f := floor(0); f.Floor != 300 || f.Why != "floor 30 %: "+hour+" learned need 360 rpm, no more than its guarantee" {
 		t.Errorf("%+v", f)
 	}
-	if f := floor(1); f.Floor < 20_000 || !strings.Contains(f.Why, "0 requests used, learned need until ") {
+	if f := floor(1); f.Floor < 20_000 || !strings.Contains(f.Why, "0 requests used of the day, learned need ") {
 		t.Errorf("of the day: %+v", f)
 	}
 	for lend, want := range map[string]int64{"now": 20, "never": 300} {

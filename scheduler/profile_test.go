@@ -199,7 +199,7 @@ func TestLearnedDay(t *testing.T) {
 		}
 		l.Classes = []limiter.ClassUse{{Class: "bulk", Used: 9999}, {Class: "interactive", Used: 1000}}
 		f, _ := p.floorFor(interactive, l, l.NextFree.Add(-90*time.Minute))
-		if want := int64(1000 + 112); f.Amount != want || !strings.HasPrefix(f.Why, "1000 requests used, learned need until ") {
+		if want := int64(1000 + 112); f.Amount != want || !strings.HasPrefix(f.Why, "1000 requests used of the day, learned need 112 requests until ") {
 			t.Errorf("%s, an hour and a half before the reset: %+v; want %d", name, f, want)
 		}
 	}
