@@ -17,7 +17,7 @@ func newQuotaCmd(f *factory) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newQuotaShowCmd(f), newQuotaSetCmd(f), newQuotaUnsetCmd(f), newQuotaExplainCmd(f),
+	cmd.AddCommand(newQuotaShowCmd(f), newQuotaStateCmd(f), newQuotaSetCmd(f), newQuotaUnsetCmd(f), newQuotaExplainCmd(f),
 		newQuotaWhoCmd(f), newQuotaReviewCmd(f))
 	return cmd
 }
