@@ -327,3 +327,17 @@ func TestValueIsWhatWithSets(t *testing.T) {
 		}
 	}
 }
+
+// Limits of an old configuration that come late, after newer ones, change nothing.
+func TestLimitsThatComeLate(t *testing.T) {
+	b := newBench(t, "real")
+	b.must(b.Configure(b.Context(), b.conf(60, "")))
+	r := b.gate.(*Redis)
+	late, err := r.read(b.Context())
+	b.must(err)
+	b.rpm(50, "ada")
+	b.must(r.enforce(b.Context(), late.effective, late))
+	if got := b.limit("rpm"); got != 50 {
+		t.Fatalf("rpm %d; want 50", got)
+	}
+}

@@ -58,12 +58,12 @@ func (r *Redis) configure(ctx context.Context, c Config, lost []Override) (bool,
 	if err != nil {
 		return false, err
 	}
-	done, err := r.write(ctx, before, next, "*")
+	done, err := r.write(ctx, before, &next, "*")
 	if err != nil || !done {
 		return false, err
 	}
 	defer r.note(ctx, changes(before.file, c))
-	if err := r.enforce(ctx, before.effective, next.effective); err != nil {
+	if err := r.enforce(ctx, before.effective, next); err != nil {
 		return true, err
 	}
 	_, err = r.read(ctx) // notices the generation
@@ -71,22 +71,23 @@ func (r *Redis) configure(ctx context.Context, c Config, lost []Override) (bool,
 }
 
 // enforce gives every lane and node the limits of a configuration.
-func (r *Redis) enforce(ctx context.Context, before, c Config) error {
+func (r *Redis) enforce(ctx context.Context, before Config, s settings) error {
+	c := s.effective
 	for _, l := range c.Lanes {
-		if err := r.shape(ctx, c.lanePlan(l)); err != nil {
+		if err := r.shape(ctx, c.lanePlan(l), s.rev); err != nil {
 			return err
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
-		if err := r.shape(ctx, c.nodePlan(node)); err != nil {
+		if err := r.shape(ctx, c.nodePlan(node), s.rev); err != nil {
 			return err
 		}
 	}
-	return r.retire(ctx, before, c)
+	return r.retire(ctx, before, s)
 }
 
 // shape gives a lane or node its limits; a plan without any takes them away.
-func (r *Redis) shape(ctx context.Context, p plan) error {
+func (r *Redis) shape(ctx context.Context, p plan, rev int64) error {
 	keys := r.keys.lane(p.lane)
 	if p.node != "" {
 		keys = r.keys.node(p.node)
@@ -95,17 +96,18 @@ func (r *Redis) shape(ctx context.Context, p plan) error {
 	if len(p.dims) > 0 {
 		cfg, cfg2, names = p.fields()
 	}
-	_, err := r.call(ctx, configureScript, p.lane, keys, cfg, cfg2, names, p.node, p.leasts())
+	_, err := r.call(ctx, configureScript, p.lane, keys, cfg, cfg2, names, p.node, p.leasts(), rev)
 	return err
 }
 
 // retire closes the lanes and nodes that the new configuration does not name.
-func (r *Redis) retire(ctx context.Context, old, c Config) error {
+func (r *Redis) retire(ctx context.Context, old Config, s settings) error {
+	c := s.effective
 	for _, l := range old.Lanes {
 		if c.laneAt(l.Lane.String()) >= 0 {
 			continue
 		}
-		if err := r.shape(ctx, plan{lane: l.Lane}); err != nil {
+		if err := r.shape(ctx, plan{lane: l.Lane}, s.rev); err != nil {
 			return err
 		}
 	}
@@ -113,16 +115,16 @@ func (r *Redis) retire(ctx context.Context, old, c Config) error {
 		if _, ok := c.Nodes[node]; ok {
 			continue
 		}
-		if err := r.shape(ctx, plan{lane: c.laneOf(node), node: node}); err != nil {
+		if err := r.shape(ctx, plan{lane: c.laneOf(node), node: node}, s.rev); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write stores settings, unless others were stored since before was read; text is
+// write stores settings and gives them their revision, unless others were stored since before was read; text is
 // the configuration that must be there, "*" any.
-func (r *Redis) write(ctx context.Context, before, s settings, text string) (bool, error) {
+func (r *Redis) write(ctx context.Context, before settings, s *settings, text string) (bool, error) {
 	args := []any{SchemaVersion, rand.Text(), s.text, s.over, text, before.over, jsonOf(s.effective.weights())}
 	got, err := scopeScript.Run(ctx, r.rdb, r.keys.scope, args...).Slice()
 	if err != nil {
@@ -136,7 +138,7 @@ func (r *Redis) write(ctx context.Context, before, s settings, text string) (boo
 		return false, nil
 	}
 	s.rev, err = number(got[2])
-	r.keep(s)
+	r.keep(*s)
 	return true, err
 }
 

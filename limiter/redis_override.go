@@ -87,12 +87,12 @@ func (r *Redis) override(ctx context.Context, ch Change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	done, err := r.write(ctx, s, next, s.text)
+	done, err := r.write(ctx, s, &next, s.text)
 	if err != nil || !done {
 		return false, err
 	}
 	defer r.note(ctx, overridden(s.effective, next.effective, ch))
-	return true, r.enforce(ctx, s.effective, next.effective)
+	return true, r.enforce(ctx, s.effective, next)
 }
 
 // bringBack sets again what was lost, unless it does not go with what is there
@@ -110,9 +110,9 @@ func (r *Redis) bringBack(ctx context.Context, lost []Override) error {
 		if !news {
 			return nil
 		}
-		done, err := r.write(ctx, s, next, s.text)
+		done, err := r.write(ctx, s, &next, s.text)
 		if err != nil || done {
-			return errors.Join(err, r.enforce(ctx, s.effective, next.effective))
+			return errors.Join(err, r.enforce(ctx, s.effective, next))
 		}
 	}
 	return errBusy

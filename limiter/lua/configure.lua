@@ -2,8 +2,11 @@
 --
 -- KEYS[2] is the lane's or the node's hash
 -- ARGV[3] cfg ('' = it has no limits any more), ARGV[4] cfg2, ARGV[5] names
---   (base.lua), ARGV[6] the node ('' = a lane), ARGV[7] least (base.lua)
--- Returns {alert, now}.
+--   (base.lua), ARGV[6] the node ('' = a lane), ARGV[7] least (base.lua),
+--   ARGV[8] the revision of the configuration that they are of
+-- Returns {alert, now}. Of a revision that is not the newest nothing is written:
+-- who wrote that one does it, maybe before us.
+if call('HGET', KEYS[1], 'wrev') ~= ARGV[8] then return {0, M.clock()} end
 M.shapes()
 local node, t = ARGV[6] ~= '' and ARGV[6] or nil, M.clock()
 local alert = 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gateway"
 	"nightshift/limiter/gemini"
 )
@@ -111,7 +112,7 @@ func (b *backend) warnGateway(ctx context.Context, l net.Listener) {
 func (b *backend) keepSoft(ctx context.Context, t *gemini.Transport) {
 	for {
 		if seen, err := gemini.MeterProcesses(ctx, b.rdb, b.conf.scope()); err == nil {
-			t.SetSoft(b.conf.soft(livingGateways(seen, time.Now())))
+			t.SetSoft(soft(b.enforced(ctx), livingGateways(seen, time.Now())))
 		}
 		select {
 		case <-ctx.Done():
@@ -132,16 +133,26 @@ func livingGateways(seen []gemini.MeterProcess, now time.Time) int64 {
 	return max(n, 1)
 }
 
-func (c *Config) soft(gateways int64) map[string]gemini.SoftAllowance {
+// enforced is what the fleet enforces, with what was set over the configuration;
+// this process's own where that cannot be asked.
+func (b *backend) enforced(ctx context.Context) limiter.Config {
+	c, err := b.lim.Effective(ctx)
+	if err != nil || len(c.Lanes) == 0 {
+		return b.conf.limiterConfig()
+	}
+	return c
+}
+
+func soft(c limiter.Config, gateways int64) map[string]gemini.SoftAllowance {
 	out := map[string]gemini.SoftAllowance{}
-	for _, class := range c.classTable() {
+	for _, class := range c.Classes {
 		if class.Pausable || class.Smooth {
 			continue
 		}
 		least := int64(0)
-		for _, m := range c.Models {
-			share := class.IdleFloorPPM(orElse(m.Lend, "auto"))
-			if n := m.RPM * share / ppm / gateways; m.RPM > 0 && (least == 0 || n < least) {
+		for _, l := range c.Lanes {
+			rpm := l.Limits.RPM
+			if n := rpm * class.IdleFloorPPM(l.Lend) / ppm / gateways; rpm > 0 && (least == 0 || n < least) {
 				least = n
 			}
 		}

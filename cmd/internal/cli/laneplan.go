@@ -33,9 +33,14 @@ func (q *laneQuota) usedToday(ctx context.Context, lim *limiter.Redis) error {
 	if errors.Is(err, limiter.ErrUnknownLane) {
 		return nil
 	}
-	for _, l := range s.Limits {
-		if l.Name == "rpd" {
-			q.today = l.Used
+	for _, l := range s.Limits { // as they are enforced now, whatever our file says
+		switch l.Name {
+		case "rpm":
+			q.limits.RPM = l.Amount
+		case "input_tpm":
+			q.limits.InputTPM = l.Amount
+		case "rpd":
+			q.limits.RPD, q.today = l.Amount, l.Used
 		}
 	}
 	return err
