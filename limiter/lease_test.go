@@ -140,7 +140,7 @@ func TestStoppedHolder(t *testing.T) {
 	h.signal(syscall.SIGSTOP)
 	b.wait(10500 * time.Millisecond)
 	second := b.granted(b.request("bulk", held)) // of the same class: what one class gives back is never another's
-	h.say("settle", "stopped") // nobody listens
+	h.say("settle", "stopped")                   // nobody listens
 	b.refused(b.request("interactive", held), ReasonQuota)
 	h.signal(syscall.SIGCONT)
 	h.answer()

@@ -190,7 +190,7 @@ func (p *modelPermit) permit(q Request) *Permit {
 func (m *Model) ticketOf(n *modelLane, c *modelClass, q Request) (*modelTicket, string) {
 	leaf := q.Path.Leaf()
 	tk := n.tickets[q.Ticket]
-	if tk == nil || c.line == nil {
+	if tk == nil {
 		return nil, leaf
 	}
 	owner, name := n.named(tk.leaf)

@@ -36,6 +36,9 @@ func (m *Model) path(names []string, class string, t int64) (out []*modelClass) 
 	for _, name := range names {
 		if n := m.node(name, t); n != nil {
 			if c := n.class(class); c != nil {
+				if c.line != nil && c.line.virtual != m.rev {
+					c.line = nil // of an older configuration: who waits stands in line anew
+				}
 				out = append(out, c)
 			}
 		}
@@ -48,10 +51,15 @@ func (m *Model) along(c *modelClass, f *modelLeaf) []*modelClass {
 	return m.path(f.nodes, c.Name, c.n.header.last)
 }
 
-// stand changes by what tickets stand for in the lines of the nodes along.
+// stand changes by what tickets stand for in the lines of the nodes along. A leaf
+// that has not followed the newest configuration yet stands nowhere.
 func (m *Model) stand(c *modelClass, f *modelLeaf, released bool, a Amounts, by, count int64) {
+	if f.rev != m.rev {
+		return
+	}
 	for _, nc := range m.along(c, f) {
 		l := nc.lineOf()
+		l.virtual = m.rev
 		if released {
 			l.released = max(0, l.released+by*count)
 			l.releasedBy.add(a, by)

@@ -133,6 +133,15 @@ func (m *Model) letGo(n *modelLane, c *modelClass, f *modelLeaf, name string, tk
 	f.advance()
 }
 
+// lose forgets what a leaf has booked.
+func (m *Model) lose(c *modelClass, f *modelLeaf) {
+	a, n := f.booked, f.waiting
+	f.booked = Amounts{}
+	c.line.count(f, -n)
+	c.line.booked.add(a, -1)
+	m.stand(c, f, false, a, -1, n)
+}
+
 // release lets leaves' heads go until one does not fit the lane: then the whole pass
 // stops, so that room gathers for it and large jobs do not starve. A leaf that a
 // node of its own holds up is passed over. turns tells that something waits for a day
@@ -147,7 +156,7 @@ func (m *Model) release(n *modelLane, c *modelClass, leaves []*modelLeaf, slots 
 		name, tk := n.head(f)
 		if tk == nil {
 			if f.waiting > 0 {
-				l.count(f, -f.waiting)
+				m.lose(c, f)
 			}
 			continue
 		}
@@ -235,7 +244,6 @@ func (m *Model) readdress(c *modelClass, f *modelLeaf) {
 			nodes = append(nodes, kind+"/"+id)
 		}
 	})
-	m.stand(c, f, false, f.booked, -1, f.waiting)
 	f.nodes = nodes
 	m.stand(c, f, false, f.booked, 1, f.waiting)
 }

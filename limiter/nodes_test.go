@@ -294,3 +294,55 @@ func TestSharesOfTheExample(t *testing.T) {
 		}
 	})
 }
+
+// A job that comes as another class, in which nobody waits yet, gives its place back.
+func TestATicketThatChangesItsClass(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.must(b.Configure(b.Context(), Config{Scope: b.scope, Nodes: map[string]Limits{"tenant/acme": {RPM: 100}},
+			Classes: []Class{{Name: "bulk", Tickets: true}, {Name: "background", Tickets: true}},
+			Lanes:   []LaneConfig{{Lane: b.lane, Limits: Limits{RPM: 100}, Lend: "now"}}}))
+		q := b.request("bulk", Amounts{1})
+		q.Path.Tenant, q.Ticket, q.Full = "acme", "t", true
+		b.refused(q, ReasonSlots)
+		q.Class = "background"
+		b.refused(q, ReasonSlots)
+		s, err := b.NodeState(b.Context(), "tenant/acme")
+		b.must(err)
+		if lane := b.state().Limits[0].Booked; lane != 1 || s.Limits[0].Booked != 1 {
+			b.Errorf("%d booked in the lane, %d in the node; want 1", lane, s.Limits[0].Booked)
+		}
+	})
+}
+
+// What waits follows limits that its nodes get, lose and get again.
+func TestNodesOfThoseWhoWait(t *testing.T) {
+	onEach(t, func(b *bench) {
+		wait := func(name string) {
+			q := b.request("bulk", Amounts{1})
+			q.Path.Tenant, q.Ticket, q.Full = "acme", name, true
+			b.refused(q, ReasonSlots)
+		}
+		booked := func(when string, want int64) {
+			b.wait(time.Second)
+			if _, err := b.Pull(b.Context(), b.lane, 1); err != nil { // one goes
+				b.Fatal(err)
+			}
+			s, err := b.NodeState(b.Context(), "tenant/acme")
+			b.must(err)
+			if s.Limits[0].Booked != want || s.Limits[0].Released != 1 {
+				b.Errorf("%s: %d booked, %d released; want %d and 1", when, s.Limits[0].Booked, s.Limits[0].Released, want)
+			}
+		}
+		b.nodes(nil)
+		for i := range 6 {
+			wait(fmt.Sprint("t", i))
+		}
+		b.nodes(map[string]Limits{"tenant/acme": {RPM: 100}})
+		booked("limits came", 5)
+		b.nodes(nil)
+		b.must(b.Drop(b.Context(), b.lane, "t4", "t5"))
+		b.wait(15 * time.Second) // what was released comes back to the front
+		b.nodes(map[string]Limits{"tenant/*": {RPM: 100}})
+		booked("they came again", 3)
+	})
+}

@@ -228,6 +228,16 @@ function M.ticket_of(N, c, q)
   M.drop(N, q.ticket, tk)
 end
 
+-- standing is ticket_of for a class in which nobody may wait: the job may have its
+-- place in another.
+function M.standing(N, c, q)
+  if not c.l then
+    if call('HEXISTS', KEYS[5], q.ticket) == 0 then return nil end
+    M.lines()
+  end
+  return M.ticket_of(N, c, q)
+end
+
 -- larger refuses for good what some ledger could never take.
 function M.larger(N, c, q)
   local no, most = M.too_large(N, c, q.a)
@@ -273,7 +283,7 @@ function M.decide(N, q, t, rev)
   local no, reason, ends, detail
   if N.held or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
   M.need_lines(c, q.path)
-  local tk = q.ticket ~= '' and c.tickets and c.l and M.ticket_of(N, c, q) or nil
+  local tk = q.ticket ~= '' and c.tickets and M.standing(N, c, q) or nil
   if q.mode == '1' then
     no, ends = {nil, 'slots'}, nil
   elseif reason then
@@ -305,7 +315,7 @@ if v[2] and v[2] ~= ARGV[3] then return {-2, M.clock()} end
 local N, t = M.open(ARGV[6])
 if not N then return {-1, t} end
 local answer, rev = {N.rebased, t}, tonumber(v[2])
-N.held, M.noded = v[1] and M.lasts(v[1], t), v[3]
+N.held, M.noded, M.rev = v[1] and M.lasts(v[1], t), v[3], rev
 for i = 1, tonumber(ARGV[4]) do answer[2 + i] = M.decide(N, M.request(i), t, rev) end
 M.save(N)
 return answer

@@ -68,7 +68,7 @@ end
 M.lines()
 local N, t = M.open('')
 if not N then return {-1, t} end
-M.noded = call('HGET', KEYS[1], 'nodes')
+M.know()
 local n, more = 0, 0
 if ARGV[3] == 'leaf' then
   n, more = M.drop_leaf(N, ARGV[4], tonumber(ARGV[5]))

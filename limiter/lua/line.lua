@@ -4,7 +4,8 @@
 --   waiting, released, virtual time, pace of own-time returns, weights that wait,
 --   how many got away a second (times 1000000), 8 x booked, 8 x released, how many
 --   were admitted without a release since the last pass, ms over which that was seen
---   (a node's has only waiting, released, booked and released, of all its lanes)
+--   (a node's has only waiting, released, booked and released, of all its lanes, and
+--   as its third number the revision of the configuration that they are of)
 -- Leaves hash: CLASS|LEAF is a leaf, #ID its name, # the last id, @ID its feature
 --   and the nodes with limits on its way, one a line; a leaf is
 --   id, weight, revision of the configuration, waiting, finish, first seq, next seq,
@@ -35,9 +36,18 @@ function M.lines()
   end
 
   function M.line(c)
-    c.l = c.l or M.zeros(24)
+    if not c.l then
+      c.l = M.zeros(24)
+      if c.N.node then c.l[OFREV] = M.rev end
+    end
     c.ldirty, c.N.dirty = true, true
     return c.l
+  end
+
+  -- know reads what the lines must know of the configuration.
+  function M.know()
+    local v = call('HMGET', KEYS[1], 'nodes', 'wrev')
+    M.noded, M.rev = v[1], tonumber(v[2] or '0')
   end
 
   -- level gives what a leaf's levels weigh, from the organization down.
@@ -77,7 +87,9 @@ function M.lines()
   end
 
   -- stand changes by what tickets stand for in the lines of the nodes along.
+  -- A leaf that has not followed the newest configuration yet stands nowhere.
   function M.stand(c, f, which, offset, a, by, n)
+    if f[REV] ~= M.rev then return end
     for _, nc in ipairs(M.along(c, f)) do
       local l = M.line(nc)
       l[which] = math.max(0, l[which] + by * n)

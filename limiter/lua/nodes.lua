@@ -8,6 +8,8 @@
 -- Several lanes share a node, so it has no leases: a permit names its nodes. A node
 -- by pattern is forgotten when nobody used it for long enough to have nothing left.
 
+local OFREV = 3 -- of a node's line: the revision of the configuration that it is of
+
 -- nodes makes what only requests with such nodes need.
 function M.nodes()
   if M.node then return end
@@ -70,7 +72,11 @@ function M.nodes()
     for name in string.gmatch(names, '[^\n]+') do
       local L = M.node(name, N.s[TS], class)
       local c = L and M.class(L, class)
-      if c then list[#list + 1] = c end
+      if c then
+        -- of an older configuration: who waits stands in line anew (pull.lua)
+        if c.l and c.l[OFREV] ~= M.rev then c.l, c.ldirty, L.dirty = nil, true, true end
+        list[#list + 1] = c
+      end
     end
     return list
   end

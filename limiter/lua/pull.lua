@@ -131,6 +131,15 @@ function M.let_go(N, c, e, name, tk, start, t)
   e.advance()
 end
 
+-- lose forgets what a leaf has booked.
+function M.lose(c, f)
+  local a, n = {}, f[COUNT]
+  for u = 1, 8 do a[u], f[LBOOKED + u] = f[LBOOKED + u], 0 end
+  M.count(M.line(c), f, -n)
+  M.add(c.l, BOOKED, a, -1)
+  M.stand(c, f, WAITING, BOOKED, a, -1, n)
+end
+
 -- release lets leaves' heads go until one does not fit the lane: then the whole
 -- pass stops, so that room gathers for it and large jobs do not starve. A leaf that
 -- a node of its own holds up is passed over: the lane's room is for the others. The
@@ -146,7 +155,7 @@ function M.release(N, c, entries, slots, t, out)
     turns = turns or turn
     if not name then
       -- nothing is left in the order: what was counted is lost, so it is forgotten
-      if e.f[COUNT] > 0 then M.count(l, e.f, -e.f[COUNT]) end
+      if e.f[COUNT] > 0 then M.lose(c, e.f) end
       e.dirty = true
     elseif blocked then
       e.skipped = true
@@ -214,11 +223,11 @@ function M.readdress(N, c, e, rev)
   for _, name in ipairs(names) do
     if M.node(name, N.s[TS], c.name) then list[#list + 1] = name end
   end
-  local a = {}
-  for u = 1, 8 do a[u] = f[LBOOKED + u] end
-  M.stand(c, f, WAITING, BOOKED, a, -1, f[COUNT])
+  M.paths = M.paths or {}
   M.paths[f[ID]] = nil
   call('HSET', KEYS[6], field, feature .. '\n' .. table.concat(list, '\n'))
+  local a = {}
+  for u = 1, 8 do a[u] = f[LBOOKED + u] end
   M.stand(c, f, WAITING, BOOKED, a, 1, f[COUNT])
 end
 
@@ -294,10 +303,10 @@ if slots <= 0 or t < N.s[NEXTPULL] then
 end
 out[3], N.since, N.s[PULL] = 1, t - N.s[PULL], t
 local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes')
-M.noded = v[3]
+local rev = tonumber(v[2] or '0')
+M.noded, M.rev = v[3], rev
 M.lapsed(N, t)
 local names, leaves, leafy = decode(call('HGET', KEYS[2], 'names')), nil, false
-local rev = tonumber(v[2] or '0')
 N.held = v[1] and M.lasts(v[1], t)
 if N.held then
   M.holds()

@@ -9,7 +9,7 @@
 M.lines()
 local N, t = M.open('')
 if not N then return {-1, t} end
-M.noded = call('HGET', KEYS[1], 'nodes')
+M.know()
 local tk = M.read_ticket(ARGV[3])
 local c, name
 if tk then c, name = M.named(N, tk.id) end
