@@ -36,7 +36,7 @@ func hold(spec string) {
 		} else if err == nil {
 			err = r.Settle(context.Background(), Settlement{ID: id, Lane: lane, Outcome: Settled, Used: usedLate})
 		}
-		fmt.Println(err)
+		fmt.Fprintln(os.Stdout, err)
 	}
 }
 

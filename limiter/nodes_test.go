@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -186,7 +187,7 @@ func TestExplain(t *testing.T) {
 		if err != nil || e.Granted || e.Denied.Node != "tenant/acme" || e.Denied.Position != 0 {
 			b.Fatalf("%+v, %v", e, err)
 		}
-		if _, err := b.Ticket(b.Context(), b.lane, "t"); err != ErrNoTicket {
+		if _, err := b.Ticket(b.Context(), b.lane, "t"); !errors.Is(err, ErrNoTicket) {
 			b.Errorf("a question got a place: %v", err)
 		}
 	})

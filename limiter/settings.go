@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 )
@@ -54,8 +55,8 @@ func besides(c Config, err error) error {
 	if wrongAlone := c.Validate(); wrongAlone != nil {
 		return wrongAlone
 	}
-	e, ok := err.(*ConfigError)
-	if !ok {
+	var e *ConfigError
+	if !errors.As(err, &e) {
 		return err
 	}
 	return wrong(e.Field, "%s; the configuration by itself is right, but not with what `quota set` put over it", e.Problem)

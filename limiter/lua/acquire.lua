@@ -232,7 +232,7 @@ end
 -- place in another.
 function M.standing(N, c, q)
   if not c.l then
-    if call('HEXISTS', KEYS[5], q.ticket) == 0 then return nil end
+    if not call('HGET', KEYS[5], q.ticket) then return nil end
     M.lines()
   end
   return M.ticket_of(N, c, q)
