@@ -31,6 +31,10 @@ func (c *Config) nodesOf(p Path, feature string) []string {
 	return out
 }
 
+// NodesOf are the nodes with limits that a call on behalf of a path, and for a
+// feature, must fit beside its lane, from the outside in.
+func (c Config) NodesOf(p Path, feature string) []string { return c.nodesOf(p, feature) }
+
 // limitsOf are a node's limits: its own, or its kind's.
 func (c *Config) limitsOf(node string) (Limits, bool) {
 	if l, ok := c.Nodes[node]; ok {

@@ -28,6 +28,7 @@ type sharer struct {
 	weight    float64
 	until     time.Time // nothing of it goes before
 	closed    bool      // and nobody knows until when
+	nodes     []limiter.NodeState
 }
 
 func newOutlook(s limiter.LaneState, runs []runStatus, pace float64, now time.Time) outlook {
@@ -36,16 +37,42 @@ func newOutlook(s limiter.LaneState, runs []runStatus, pace float64, now time.Ti
 		if r.counts.Open() > 0 {
 			o.runs = append(o.runs, sharer{
 				id: r.ID, class: r.Class, rows: r.counts.Open(), weight: weightOf(s, r),
-				until: r.hold.until, closed: r.hold.why != "" && !r.hold.until.After(now),
+				until: r.hold.until, closed: r.hold.why != "" && !r.hold.until.After(now), nodes: r.nodes,
 			})
 		}
 	}
 	return o
 }
 
-// of is when the first so many rows of a run will be done. While several runs are
-// open each has its weight's part; when one ends, the others have its part too.
+// of is when the first so many rows of a run will be done: through the lane, and
+// through the slowest node on the way.
 func (o outlook) of(id string, rows int64) (time.Time, bool) {
+	end, _, known := o.slowest(id, rows)
+	return end, known
+}
+
+// slowest is of, with the limit of a node where that decides.
+func (o outlook) slowest(id string, rows int64) (end time.Time, limit string, known bool) {
+	end, known = o.byLane(id, rows)
+	if !known {
+		return end, "", false
+	}
+	own := o.runs[slices.IndexFunc(o.runs, func(s sharer) bool { return s.id == id })]
+	for _, node := range own.nodes {
+		at, by, ok := o.through(node, own, rows)
+		if !ok {
+			return at, by, false
+		}
+		if at.After(end) {
+			end, limit = at, by
+		}
+	}
+	return end, limit, true
+}
+
+// byLane is when so many rows will have come through the lane. While several runs
+// are open each has its weight's part; when one ends, the others have its part too.
+func (o outlook) byLane(id string, rows int64) (time.Time, bool) {
 	at := slices.IndexFunc(o.runs, func(s sharer) bool { return s.id == id })
 	if at < 0 || o.runs[at].closed || o.runs[at].weight <= 0 {
 		return time.Time{}, false
@@ -69,7 +96,7 @@ func (o outlook) forecast(id string) (forecast, bool) {
 	if at < 0 {
 		return forecast{}, false
 	}
-	end, known := o.of(id, o.runs[at].rows)
+	end, node, known := o.slowest(id, o.runs[at].rows)
 	c := o.courseOf(o.runs[at])
 	f := forecast{took: end.Sub(o.now), limit: c.limit}
 	if c.rate(o.now) < c.most*c.share(o.now) {
@@ -77,6 +104,9 @@ func (o outlook) forecast(id string) (forecast, bool) {
 	}
 	for day := gemini.NextPacificMidnight(o.now); c.day.limit != "" && day.Before(end); day = gemini.NextPacificMidnight(day) {
 		f.limit, f.days = c.day.limit, f.days+1
+	}
+	if node != "" {
+		f.limit = node
 	}
 	return f, known
 }

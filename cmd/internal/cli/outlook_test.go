@@ -156,3 +156,24 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("twenty seconds give an end at %v", o.Runs[0].ETA)
 	}
 }
+
+// TestOutlookThroughANode: a run goes no faster than a limit of its tenant lets it,
+// and shares that with the tenant's other runs.
+func TestOutlookThroughANode(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+	acme := limiter.NodeState{Node: "tenant/acme", Limits: []limiter.LimitState{{
+		Limit: limiter.Limit{Unit: limiter.Requests, Amount: 61}, Name: "rpm", Effective: 61, Classes: []limiter.ClassUse{{Class: "bulk"}},
+	}}}
+	a, b, other := openRun("a", jobs.Normal, 600), openRun("b", jobs.Normal, 600), openRun("c", jobs.Normal, 600)
+	a.nodes, b.nodes = []limiter.NodeState{acme}, []limiter.NodeState{acme}
+	o := newOutlook(nightLane(), []runStatus{a, b, other}, 0, now)
+	for id, want := range map[string]time.Duration{"a": 20 * time.Minute, "c": 3 * time.Minute} {
+		if at, known := o.of(id, 600); !known || at.Sub(now).Round(time.Minute) != want {
+			t.Errorf("%s: done after %s, %v; want %s", id, at.Sub(now), known, want)
+		}
+	}
+	if f, known := o.forecast("a"); !known || f.limit != "rpm of tenant/acme" {
+		t.Errorf("%+v, %v", f, known)
+	}
+}

@@ -59,7 +59,9 @@ type runStatus struct {
 	counts   jobs.Counts
 	hold     hold
 	lane     string
-	late     int64 // calls of a cancelled run that may still end
+	path     limiter.Path
+	nodes    []limiter.NodeState // with limits, on its way; of open runs
+	late     int64               // calls of a cancelled run that may still end
 }
 
 func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo) (runStatus, error) {
@@ -69,7 +71,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	}
 	st := runStatus{
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
-		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane,
+		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	st.late = inFlight(counts, fleet, r.Spec.Lane)
@@ -109,7 +111,7 @@ func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInf
 		}
 		list = append(list, s)
 	}
-	return list, fleet, nil
+	return list, fleet, b.onTheWay(ctx, list)
 }
 
 // phase says in a word what the run is doing.
