@@ -10,6 +10,9 @@ const (
 
 func asynqKey(queue, name string) string { return "asynq:{" + queue + "}:" + name }
 
+// asynqQueues is the set of all queues.
+const asynqQueues = "asynq:queues"
+
 func retryKey(queue string) string   { return asynqKey(queue, "retry") }
 func pendingKey(queue string) string { return asynqKey(queue, "pending") }
 func pausedKey(queue string) string  { return asynqKey(queue, "paused") }

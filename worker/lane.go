@@ -95,7 +95,7 @@ func (l *lane) start() error {
 	if err := l.server.Start(l); err != nil {
 		return err
 	}
-	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.fleetIdle, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{}}
+	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.fleetIdle, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{}, homes: map[string][]string{}}
 	l.pulls.Go(func() { p.run(l.w.stopping) })
 	l.pulls.Go(func() { l.lineUp(l.w.stopping) })
 	return nil

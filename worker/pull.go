@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"nightshift/jobs"
@@ -43,6 +45,9 @@ type puller struct {
 	log  *slog.Logger
 	now  func() time.Time
 	late map[string]late // by task id
+	// homes are queues of other lanes in which jobs of this lane were found, by the
+	// queue that they were looked for in.
+	homes map[string][]string
 }
 
 type late struct {
@@ -104,30 +109,59 @@ func (p *puller) byQueue(ctx context.Context, pulled []limiter.Pulled) map[strin
 
 // dropIfGone gives the place of a ticket back whose task does not exist any
 // more (deleted in asynqmon, say): the limiter would release it again and again.
+// A task that is in another lane's queue is moved there.
 func (p *puller) dropIfGone(ctx context.Context, queue, id string) {
-	n, err := p.rdb.Exists(ctx, taskPrefix(queue)+id).Result()
-	if err == nil && n == 0 {
+	home, err := p.homeOf(ctx, queue, id)
+	switch {
+	case err != nil:
+	case home == "":
 		err = p.gate.Drop(ctx, p.lane, id)
+	case home != queue:
+		if !slices.Contains(p.homes[queue], home) {
+			p.homes[queue] = append(p.homes[queue], home)
+		}
+		p.late[id] = late{queue: queue, until: p.now().Add(lateFor)}
 	}
 	if err != nil {
 		p.log.Debug("a vanished job keeps its place in the line for now", "task", id, "err", err)
 	}
 }
 
+// homeOf finds the queue that has a task: its own, or that of a lane whose model
+// turned out to share this one's bucket, after the job was enqueued. "" is none.
+func (p *puller) homeOf(ctx context.Context, queue, id string) (string, error) {
+	all, err := p.rdb.SMembers(ctx, asynqQueues).Result()
+	if err != nil {
+		return "", err
+	}
+	kind, _, _ := strings.Cut(queue, ".") // the same priority
+	for _, q := range append([]string{queue}, all...) {
+		if !strings.HasPrefix(q, kind+".") {
+			continue
+		}
+		if n, err := p.rdb.Exists(ctx, taskPrefix(q)+id).Result(); err != nil || n > 0 {
+			return q, err
+		}
+	}
+	return "", nil
+}
+
 // move moves what it can; what it could not stays in p.late.
 func (p *puller) move(ctx context.Context, queue string, ids []string) {
-	left, err := toFront(ctx, p.rdb, queue, ids, p.now())
-	if err != nil {
-		p.log.Debug("released jobs come back by their own time", "queue", queue, "err", err)
-		return
-	}
-	missed := make(map[string]bool, len(left))
-	for _, id := range left {
-		missed[id] = true
-	}
-	for _, id := range ids {
-		if !missed[id] {
-			delete(p.late, id)
+	for _, home := range append([]string{queue}, p.homes[queue]...) {
+		if len(ids) == 0 {
+			return
 		}
+		left, err := toFront(ctx, p.rdb, home, ids, p.now())
+		if err != nil {
+			p.log.Debug("released jobs come back by their own time", "queue", home, "err", err)
+			return
+		}
+		for _, id := range ids {
+			if !slices.Contains(left, id) {
+				delete(p.late, id)
+			}
+		}
+		ids = left
 	}
 }

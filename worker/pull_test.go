@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -117,5 +119,60 @@ func TestBusyWorkerQueuesAtTheLimiter(t *testing.T) {
 			t.Errorf("rows are %s, want 4 done and 8 waiting", tally(c))
 		}
 		r.await(run, 5*time.Minute)
+	})
+}
+
+// oneGate releases one ticket of a lane, and notes what was dropped.
+type oneGate struct {
+	pulled  []limiter.Pulled
+	dropped []string
+}
+
+func (g *oneGate) Pull(context.Context, limiter.Lane, int) ([]limiter.Pulled, error) {
+	out := g.pulled
+	g.pulled = nil
+	return out, nil
+}
+
+func (g *oneGate) Drop(_ context.Context, _ limiter.Lane, tickets ...string) error {
+	g.dropped = append(g.dropped, tickets...)
+	return nil
+}
+
+// TestSharedBucketStrandsNoJob: a model turns out to share another one's bucket.
+// Rows that were enqueued before have their tickets in the line of the other lane
+// and their tasks in the queue of the old one: their turn reaches them.
+func TestSharedBucketStrandsNoJob(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		open := map[string]bool{}
+		r.gate.deny = func(q limiter.Request) *limiter.Denied {
+			if open[q.Ticket] {
+				return nil
+			}
+			return &limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 3_600_000}
+		}
+		run := r.enqueue(3, spec(func(s *jobs.Spec) { s.Priority = jobs.Low }))
+		r.start(r.config())
+		r.until(run, 30*time.Second, "all rows wait", func(c jobs.Counts) bool { return c[jobs.Waiting] == 3 })
+		other := limiter.Lane{Provider: "gemini", Project: "test", Region: "global", Model: "the-bucket"}
+		gate := &oneGate{}
+		p := &puller{gate: gate, rdb: r.rdb, lane: other, free: func() int { return 1 }, log: slog.New(slog.DiscardHandler),
+			now: time.Now, late: map[string]late{}, homes: map[string][]string{}}
+		for i := range int64(2) { // the second is found at once
+			ticket := jobs.Task{Run: run.ID, Index: i}.ID()
+			r.gate.set(func(*testGate) { open[ticket] = true })
+			gate.pulled = []limiter.Pulled{{Ticket: ticket, Leaf: limiter.Path{Run: run.ID, Priority: limiter.Low}.Leaf()}}
+			p.tick(t.Context())
+			if i == 0 {
+				pass(lateFor + time.Second)
+				p.tick(t.Context()) // looks where it is
+				p.tick(t.Context())
+			}
+			r.until(run, 3*time.Second, "the row is done", func(c jobs.Counts) bool { return c[jobs.Done] == i+1 })
+		}
+		if len(gate.dropped) > 0 || len(p.late) > 0 {
+			t.Errorf("dropped %v, late %v", gate.dropped, p.late)
+		}
 	})
 }
