@@ -24,6 +24,7 @@ type Feedback struct {
 	Kind       FeedbackKind
 	Limit      string // of RejectedAfterAdmit: the limit that the provider names, by shorthand; "" when it names none
 	QuotaValue int64  // what the provider says that limit is; 0 when it does not
+	Shared     string // the model of another lane, where the provider counts this lane's calls against that one's quota
 }
 
 func (f Feedback) check() error {

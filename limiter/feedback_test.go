@@ -237,3 +237,24 @@ func TestFeedbackIsChecked(t *testing.T) {
 		}
 	})
 }
+
+// That two lanes are one quota is said once, whoever hears it again.
+func TestSharedQuotaIsSaidOnce(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.limits(Limits{RPM: 1000})
+		for range 3 {
+			b.must(b.Report(b.Context(), Feedback{Lane: b.lane, Kind: RejectedAfterAdmit, Limit: "rpm", Shared: "pro"}))
+		}
+		events, err := b.Events(b.Context(), noon.Add(-time.Hour), 0)
+		b.must(err)
+		said := 0
+		for _, e := range events {
+			if e.Kind == EventAlert && strings.Contains(e.Text, "name flash among the aliases of pro") {
+				said++
+			}
+		}
+		if said != 1 {
+			b.Errorf("said %d times: %+v", said, events)
+		}
+	})
+}

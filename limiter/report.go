@@ -3,6 +3,8 @@ package limiter
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // reported is what Report needs of Redis and of the Model.
@@ -11,6 +13,7 @@ type reported interface {
 	lower(context.Context, Feedback) (cuts []cut, none bool, err error)
 	Set(context.Context, ...Override) error
 	Note(context.Context, Event) error
+	Events(ctx context.Context, since time.Time, n int) ([]Event, error)
 }
 
 // cut is one limit that feedback lowered noticeably.
@@ -41,6 +44,9 @@ func report(ctx context.Context, r reported, f Feedback) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if err := noteShared(ctx, r, f); err != nil {
+		return err
+	}
 	adopted, err := adopt(ctx, r, f)
 	if err != nil || adopted || f.Kind == RejectedAfterAdmit && !f.aboutMinute() {
 		return err
@@ -60,6 +66,22 @@ func report(ctx context.Context, r reported, f Feedback) error {
 		}
 	}
 	return nil
+}
+
+// noteShared tells once that two lanes are one quota at the provider: each is let
+// in to all of it.
+func noteShared(ctx context.Context, r reported, f Feedback) error {
+	if f.Shared == "" {
+		return nil
+	}
+	e := Event{Kind: EventAlert, Subject: f.Lane.String(), Data: map[string]string{"shared": f.Shared}, Text: fmt.Sprintf(
+		"the provider counts %s and %s against one quota, but each is let in to all of its own: name %s among the aliases of %s in the configuration",
+		f.Lane.Model, f.Shared, f.Lane.Model, f.Shared)}
+	noted, err := r.Events(ctx, time.Time{}, 0)
+	if err != nil || slices.ContainsFunc(noted, func(x Event) bool { return x.Subject == e.Subject && x.Data["shared"] == f.Shared }) {
+		return err
+	}
+	return r.Note(ctx, e)
 }
 
 // boundCalls gives a lane a limit of calls at once that is in nobody's way until

@@ -24,12 +24,28 @@ func (c *call) report() {
 	if !ok {
 		return
 	}
-	f.Lane = c.obs.Lane
+	f.Lane, f.Shared = c.obs.Lane, c.shared(c.obs.Verdict.Bucket)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
 	defer cancel()
 	if err := c.t.reporter.Report(ctx, f); err != nil {
 		c.t.log.Warn("the provider's refusal is not taken into account", "lane", f.Lane.String(), "verdict", c.obs.Verdict.Reason, "error", Redact(err.Error()))
 	}
+}
+
+// shared is the model of another lane that the provider counts the call against, the
+// first time that this process hears of it.
+func (c *call) shared(bucket string) string {
+	if bucket == "" {
+		return ""
+	}
+	other, _, err := c.t.cfg.Lanes.Lookup(bucket)
+	if err != nil || other == c.obs.Lane {
+		return ""
+	}
+	if _, heard := c.t.sharing.LoadOrStore([2]string{c.obs.Lane.Model, other.Model}, true); heard {
+		return ""
+	}
+	return other.Model
 }
 
 // feedbackOf reads a verdict as one on our own limits. What is about the job, the

@@ -80,3 +80,25 @@ func TestOverIsNotReported(t *testing.T) {
 		t.Errorf("reported %+v, cooled %+v", gate.reported, gate.cooled)
 	}
 }
+
+// TestSharedBucketIsReported: the 429 names another model that we have limits for.
+// It is told once by each process.
+func TestSharedBucketIsReported(t *testing.T) {
+	lanes, err := NewLaneMap("proj", "", Model{Name: "gemini-2.5-flash"}, Model{Name: "gemini-2.5-pro"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[` +
+		`{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel","quotaValue":"10","quotaDimensions":{"model":"gemini-2.5-pro"}}]}]}}`
+	gate := &fakeGate{}
+	tr := newTestTransport(t, replies(429, "application/json", body), gate, func(c *TransportConfig) { c.Lanes = lanes })
+	for range 2 {
+		ctx, _ := callCtx(t.Context())
+		if _, err := tr.RoundTrip(post(ctx, generate, question)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(gate.reported); n != 2 || gate.reported[0].Shared != "gemini-2.5-pro" || gate.reported[1].Shared != "" {
+		t.Errorf("reported %+v", gate.reported)
+	}
+}

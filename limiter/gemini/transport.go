@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"nightshift/limiter"
@@ -83,6 +84,7 @@ type Transport struct {
 	// reporter is nil when nobody wants to know what answers say about limits.
 	reporter Reporter
 	counts   *countGate
+	sharing  sync.Map // pairs of lanes that are known to share a quota
 	soft     softGates
 	away     away
 	log      *slog.Logger
