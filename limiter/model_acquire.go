@@ -7,20 +7,6 @@ import (
 
 // lua/acquire.lua.
 
-func (no *refusal) denied(retry, pos int64, detail string) answer {
-	a := answer{reason: no.reason, unit: -1, window: -1, used: no.used, short: no.short, retryAt: retry, position: pos, detail: detail}
-	if no.dim >= 0 {
-		at := no.class.n
-		p := at.plan.dims[no.dim]
-		a.node, a.uses = at.plan.node, jsonOf(at.use[no.dim])
-		a.unit, a.window, a.limit = int64(p.unit), int64(p.window), p.inside
-		if no.top >= 0 {
-			a.limit = no.top
-		}
-	}
-	return a
-}
-
 // closed tells whether the request may not start; ends is -1 when it is not known
 // for how long, 0 when it is open.
 func (m *Model) closed(n *modelLane, class, leaf string, t int64) (reason Reason, ends int64, detail string) {
@@ -31,47 +17,6 @@ func (m *Model) closed(n *modelLane, class, leaf string, t int64) (reason Reason
 		return n.reason, n.header.cool, n.detail
 	}
 	return "", 0, ""
-}
-
-// place answers a refused job that waits.
-func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *modelTicket, no *refusal, t, ends int64, detail string) answer {
-	f := m.leaf(n, c, leaf, m.rev, &q)
-	pos := int64(1)
-	switch {
-	case tk == nil:
-		m.book(n, c, f, q.Ticket, q.charged())
-		pos = f.waiting
-	case tk.released:
-		m.forward(n, c, f, q.Ticket, tk.amounts, min(tk.seq, -1))
-	default:
-		pos = f.position(tk.seq)
-	}
-	later := 300000 + (int64(len(f.order))+pos)*7919%300000
-	if no.reason == ReasonPaused && ends < 0 {
-		return no.denied(t+ceilSecond(later), pos, detail)
-	}
-	first, _, rest := m.turnsBefore(c, f, pos)
-	from := max(t, ends, first)
-	if no.turns() {
-		from = max(first, no.when(t))
-	}
-	if tk != nil && !tk.released && t-n.header.pulled > awayMS && from == t {
-		return no.denied(m.pace(c, f, tk.amounts, t), pos, detail)
-	}
-	wait := 2*partOf(max(m.eta(c, f, pos), c.holds(f, pos)), rest) + 3000
-	if c.least < million {
-		wait = min(wait, later)
-	}
-	return no.denied(from+ceilSecond(wait), pos, detail)
-}
-
-// turns tells whether the limit that refuses is a day's or a month's.
-func (no *refusal) turns() bool {
-	if no.dim < 0 {
-		return false
-	}
-	w := no.class.n.plan.dims[no.dim].window
-	return w == Day || w == Month
 }
 
 func ceilSecond(ms int64) int64 { return int64(math.Ceil(float64(ms)/1000)) * 1000 }
@@ -270,19 +215,4 @@ func (m *Model) forced(n *modelLane, c *modelClass, path []*modelClass, q Reques
 	d := no.denied(0, 0, "")
 	a.permit.Over = overBy(no.reason, d.node, d.unit, d.window)
 	return a
-}
-
-// answer says when to come back, and keeps a place for what waits.
-func (m *Model) answer(n *modelLane, c *modelClass, q Request, leaf string, tk *modelTicket, no *refusal, t, ends int64, detail string, waits bool) answer {
-	switch {
-	case waits:
-		return m.place(n, c, q, leaf, tk, no, t, ends, detail)
-	case ends < 0:
-		return no.denied(t+30000, 0, detail)
-	case ends > 0:
-		return no.denied(ends, 0, detail)
-	case no.dim < 0:
-		return no.denied(t+1000, 0, "")
-	}
-	return no.denied(no.when(t), 0, detail)
 }

@@ -1,0 +1,75 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// NodeState gives what a node of a path looks like now ("tenant/acme"): what all
+// lanes together use of its limits. ErrUnknownNode when it has none.
+func (r *Redis) NodeState(ctx context.Context, node string) (NodeState, error) {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	c, err := r.read(ctx)
+	if err != nil {
+		return NodeState{}, err
+	}
+	v, err := r.viewOf(ctx, c.effective.laneOf(node), r.keys.node(node), node)
+	if errors.Is(err, ErrUnknownLane) {
+		return NodeState{}, ErrUnknownNode
+	}
+	if err != nil {
+		return NodeState{}, err
+	}
+	return c.nodeOrigins(v.nodeState(&c.effective)), nil
+}
+
+// Nodes gives the nodes that have limits, patterns included, and of the patterns
+// those that were seen of late.
+func (r *Redis) Nodes(ctx context.Context) ([]string, error) {
+	ctx, cancel := r.timed(ctx)
+	defer cancel()
+	c, err := r.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := r.rdb.SMembers(ctx, r.keys.seen).Result()
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
+	}
+	nodes := maps.Clone(c.Nodes)
+	for _, node := range seen {
+		if _, ok := c.limitsOf(node); !ok {
+			continue
+		}
+		if n, err := r.rdb.Exists(ctx, r.keys.node(node)[1]).Result(); err != nil || n == 0 {
+			continue
+		}
+		nodes[node], _ = c.limitsOf(node)
+	}
+	return slices.Sorted(maps.Keys(nodes)), nil
+}
+
+// nodeCounters adds those of the nodes with a limit by the day or month.
+func (r *Redis) nodeCounters(ctx context.Context, c Config, s *Snapshot) error {
+	nodes, err := r.Nodes(ctx)
+	for _, node := range nodes {
+		if !c.nodePlan(node).counts() {
+			continue
+		}
+		v, err := r.viewOf(ctx, c.laneOf(node), r.keys.node(node), node)
+		if err != nil && !errors.Is(err, ErrUnknownLane) {
+			return err
+		}
+		s.Counters = append(s.Counters, v.counters()...)
+	}
+	return err
+}
+
+// counts tells whether something has a limit by the day or month.
+func (p plan) counts() bool {
+	return slices.ContainsFunc(p.dims, func(d dim) bool { return d.window == Day || d.window == Month })
+}
