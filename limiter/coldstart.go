@@ -99,16 +99,19 @@ func (c Config) counted() bool {
 
 // Stated raises day and month counters of a lane's class to what an operator
 // says was used, as after a loss: of limits only RPD, TPD, USDPerDay and
-// USDPerMonth count, and one that is not configured is a *ConfigError.
+// USDPerMonth count. One that is not configured, or that is above both the
+// configured limit and the enforced one, is a *ConfigError: counters only rise, so
+// that a number too high could not be taken back.
 func (r *Redis) Stated(ctx context.Context, l Lane, class string, used Limits) error {
 	now, err := r.redisNow(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := r.load(ctx)
+	set, err := r.read(ctx)
 	if err != nil {
 		return err
 	}
+	c := set.effective
 	at := c.laneAt(l.String())
 	if at < 0 {
 		return ErrUnknownLane
@@ -127,6 +130,10 @@ func (r *Redis) Stated(ctx context.Context, l Lane, class string, used Limits) e
 		}
 		if !c.Lanes[at].Limits.has(u) {
 			return wrong("used."+u.Name(), "there is no such limit for %s", l.Model)
+		}
+		most := max(c.Lanes[at].Limits.Get(u.Name()), set.file.Value(l.String(), u.Name()).Value)
+		if u.Amount > most {
+			return wrong("used."+u.Name(), "%s is more than the limit of %s: nothing could have used that", u.amount(), Limit{u.Unit, u.Window, most}.amount())
 		}
 		x.Start = time.UnixMilli(start)
 		s.Counters = append(s.Counters, x)

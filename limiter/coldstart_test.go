@@ -84,7 +84,7 @@ func TestLostCountersStopBulk(t *testing.T) {
 		if d := b.refused(b.request("bulk", Amounts{1}), ReasonPaused); !strings.Contains(d.Detail, "quota state") {
 			b.Errorf("refused by %q", d.Detail)
 		}
-		for _, wrong := range []Limits{{RPM: 5}, {USDPerDay: 5}} {
+		for _, wrong := range []Limits{{RPM: 5}, {USDPerDay: 5}, {RPD: 1001}} {
 			if err := r.Stated(b.Context(), b.lane, "bulk", wrong); err == nil {
 				b.Errorf("%+v was taken", wrong)
 			}

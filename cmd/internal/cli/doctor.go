@@ -138,7 +138,7 @@ func checkScripts(ctx context.Context, lim *limiter.Redis) checkup {
 	refused, err := lim.Probe(ctx)
 	switch {
 	case err != nil:
-		return checkup{"scripts", verdictBad, firstLine(err.Error()), "let the Redis user run them: ACL SETUSER NAME +@scripting ~nightshift:*"}
+		return checkup{"scripts", verdictBad, firstLine(err.Error()), "let the Redis user run them: ACL SETUSER NAME +@scripting ~nightshift:* ~asynq:*"}
 	case len(refused) > 0:
 		command, why, _ := strings.Cut(refused[0], " ")
 		return checkup{"scripts", verdictBad, command + ": " + firstLine(why), "give the Redis user the right to it, or Redis the memory: ACL SETUSER NAME +" + strings.ToLower(command)}

@@ -79,7 +79,7 @@ func (b *backend) usedOf(ctx context.Context, node string) (map[string]int64, er
 }
 
 // tell says what changed, where the values come from, and how to undo it.
-func (o *setOptions) tell(node string, ch limiter.Change, changes []quotaChange) error {
+func (o *setOptions) tell(node string, ch limiter.Change, changes []quotaChange, notes []string) error {
 	if o.opts.output == "json" {
 		return o.print(nil, changes)
 	}
@@ -104,6 +104,9 @@ func (o *setOptions) tell(node string, ch limiter.Change, changes []quotaChange)
 	}
 	for _, c := range changes {
 		o.warnChange(c)
+	}
+	for _, n := range notes {
+		fmt.Fprintln(o.Out, n)
 	}
 	o.tellNext(node, ch)
 	return nil

@@ -18,6 +18,7 @@ type setOptions struct {
 	Values []string // NAME=VALUE; only NAME to unset
 	Shadow bool
 	DryRun bool
+	Unset  bool // take values back instead
 	By     string
 	Reason string
 
@@ -56,7 +57,7 @@ func newQuotaSetCmd(f *factory) *cobra.Command {
 }
 
 func newQuotaUnsetCmd(f *factory) *cobra.Command {
-	o := &setOptions{factory: f}
+	o := &setOptions{factory: f, Unset: true}
 	cmd := &cobra.Command{
 		Use:               "unset TARGET [NAME...]",
 		Short:             "Take back what `quota set` or the provider set, so that the configuration holds again",
@@ -90,8 +91,15 @@ func (o *setOptions) run(ctx context.Context, change func(quotaState) (limiter.C
 		return err
 	}
 	defer be.close()
+	return o.change(ctx, be, change)
+}
+
+func (o *setOptions) change(ctx context.Context, be *backend, change func(quotaState) (limiter.Change, error)) error {
 	s, err := be.quotaState(ctx, o.Target)
 	if err != nil {
+		return err
+	}
+	if err := o.nameRuns(ctx, be, &s); err != nil {
 		return err
 	}
 	ch, err := change(s)
@@ -110,7 +118,7 @@ func (o *setOptions) run(ctx context.Context, change func(quotaState) (limiter.C
 	if err != nil {
 		return err
 	}
-	return o.tell(s.node, ch, changes)
+	return o.tell(s.node, ch, changes, o.shadowNotes(s.node, before, after))
 }
 
 func (b *backend) quotaState(ctx context.Context, target string) (s quotaState, err error) {
@@ -146,6 +154,9 @@ func (o *setOptions) setting(s quotaState) (limiter.Change, error) {
 		x := limiter.Override{Node: s.node, Name: strings.TrimSpace(name), Reason: o.Reason}
 		if err := firstError(quotaName(s.node, x.Name), readValue(&x, value)); err != nil {
 			return ch, err
+		}
+		if slices.ContainsFunc(ch.Set, func(y limiter.Override) bool { return y.Name == x.Name }) {
+			return ch, usageErrorf("%s is given twice; nothing was changed", x.Name)
 		}
 		ch.Set = append(ch.Set, x)
 	}

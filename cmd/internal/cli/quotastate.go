@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +44,9 @@ func newQuotaStateCmd(f *factory) *cobra.Command {
 }
 
 func runQuotaState(ctx context.Context, o *quotaStateOptions) error {
-	o.Used.USDPerDay, o.Used.USDPerMonth = int64(math.Round(o.USDDay*1e6)), int64(math.Round(o.USDMonth*1e6))
+	if err := o.read(); err != nil {
+		return err
+	}
 	given := len(o.Used.List()) > 0
 	if given == o.AsIs || given && o.Model == "" {
 		return usageErrorf("say what was used of a model's day or month (MODEL --rpd 1200), or --as-is when the counters are right")
@@ -76,8 +80,44 @@ func (b *backend) stateUse(ctx context.Context, o *quotaStateOptions) error {
 	}
 	for _, l := range lanes {
 		if equalModel(o.Model, l.Lane) {
-			return b.lim.Stated(ctx, l.Lane, o.Class, o.Used)
+			return b.stateLane(ctx, o, l.Lane)
 		}
 	}
 	return noLane(o.Model, lanes)
+}
+
+func (b *backend) stateLane(ctx context.Context, o *quotaStateOptions, lane limiter.Lane) error {
+	err := b.lim.Stated(ctx, lane, o.Class, o.Used)
+	var wrong *limiter.ConfigError
+	if errors.As(err, &wrong) {
+		return usageErrorf("%s %s; --as-is keeps what is counted", strings.TrimPrefix(wrong.Field, "used."), wrong.Problem)
+	}
+	if err != nil {
+		return err
+	}
+	var stated []string
+	for _, l := range o.Used.List() {
+		stated = append(stated, l.Name()+" "+amount(l.Unit, l.Amount))
+	}
+	return b.lim.Note(ctx, limiter.Event{Kind: limiter.EventLimits, Subject: lane.String(), By: operator(),
+		Text: fmt.Sprintf("stated as used by %s: %s", o.Class, strings.Join(stated, ", "))})
+}
+
+// mostDollars is far above what anybody spends, and in micro-dollars an integer yet.
+const mostDollars = 1e9
+
+// read takes the amounts over, and refuses what no counter can have.
+func (o *quotaStateOptions) read() error {
+	for flag, n := range map[string]int64{"rpd": o.Used.RPD, "tpd": o.Used.TPD} {
+		if n < 0 {
+			return usageErrorf("--%s %d: want how much was used, 0 or more", flag, n)
+		}
+	}
+	for flag, v := range map[string]float64{"usd-day": o.USDDay, "usd-month": o.USDMonth} {
+		if !(v >= 0 && v <= mostDollars) { // NaN is neither
+			return usageErrorf("--%s %v: want the dollars that were used, from 0 to a billion", flag, v)
+		}
+	}
+	o.Used.USDPerDay, o.Used.USDPerMonth = int64(math.Round(o.USDDay*1e6)), int64(math.Round(o.USDMonth*1e6))
+	return nil
 }
