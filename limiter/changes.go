@@ -179,6 +179,9 @@ func (l Limit) amount() string {
 	if l.Unit == MicroUSD {
 		return "$" + strconv.FormatFloat(float64(l.Amount)/million, 'f', -1, 64)
 	}
+	if l.Amount == Unlimited {
+		return "none"
+	}
 	return strconv.FormatInt(l.Amount, 10)
 }
 

@@ -120,7 +120,7 @@ func (n *modelLane) carry(old *modelLane, t int64) {
 			n.use[d][c.index] += old.use[from][was.index]
 			n.peaks[d][c.index] += old.peaks[from][was.index]
 			c.open[d] += was.open[from]
-			c.pace[d] = max(c.pace[d], was.pace[from])
+			c.pace[d] = max(c.pace[d], pacedOn(p, old.plan.dims[from], was.pace[from], t))
 			n.carrySlots(c, was, d, from)
 		}
 	}
@@ -143,4 +143,13 @@ func (n *modelLane) carrySlots(c, was *modelClass, d, from int) {
 			c.slots[win][i][d] += v[from]
 		}
 	}
+}
+
+// pacedOn takes a pace over; where another limit holds now, what was before it is
+// forgiven: a pace of a smaller limit would hold the larger one back for long.
+func pacedOn(now, was dim, pace, t int64) int64 {
+	if now.limit == was.limit && now.shadow == was.shadow {
+		return pace
+	}
+	return min(pace, t*1000)
 }

@@ -1,5 +1,10 @@
 package limiter
 
+import (
+	"context"
+	"time"
+)
+
 // lua/nodes.lua.
 
 // node gives a node's ledger, moved to t; nil when it has no limits.
@@ -88,4 +93,17 @@ func (m *Model) charged(n *modelLane, p *modelPermit, each func(c *modelClass, e
 			each(x.owner(p.class), p.epochs[i])
 		}
 	}
+}
+
+// unseen is the state of a node that nobody has used yet.
+func (c Config) unseen(node string, now time.Time) (NodeState, error) {
+	m := NewModel(c.Scope, now)
+	if err := m.Configure(context.Background(), c); err != nil {
+		return NodeState{}, err
+	}
+	n := m.node(node, now.UnixMilli())
+	if n == nil {
+		return NodeState{}, ErrUnknownNode
+	}
+	return n.view(n.header.last).nodeState(&m.config), nil
 }

@@ -114,14 +114,20 @@ func (m *Model) release(n *modelLane, c *modelClass, leaves []*modelLeaf, slots 
 			}
 			continue
 		}
-		turn, blocked := m.blocked(c, f, tk.amounts, full)
+		_, large := larger(c, m.along(c, f), tk.amounts)
+		turn, blocked := false, false
+		if !large { // a limit became smaller: it is let go to hear that it is too large, and holds nobody up
+			turn, blocked = m.blocked(c, f, tk.amounts, full)
+		}
 		if turns = turns || turn; blocked {
 			skipped[f] = true
 			continue
 		}
-		no := n.fits(c, tk.amounts, l.releasedBy)
-		if no == nil {
-			no = n.smooth(c, tk.amounts, t)
+		var no *refusal
+		if !large {
+			if no = n.fits(c, tk.amounts, l.releasedBy); no == nil {
+				no = n.smooth(c, tk.amounts, t)
+			}
 		}
 		if no != nil {
 			return out, turns || no.turns()

@@ -113,7 +113,7 @@ func (n *modelLane) smooth(c *modelClass, a Amounts, t int64) *refusal {
 // advance moves the class's pace on by amounts, or back.
 func (n *modelLane) advance(c *modelClass, a Amounts, sign, t int64) {
 	for d, p := range n.plan.dims {
-		if c.Smooth && p.window == Minute && a[p.unit] > 0 {
+		if c.Smooth && p.window == Minute && a[p.unit] > 0 && !p.shadow {
 			c.pace[d] = max(c.pace[d], (t-slack)*1000) + sign*n.step(c, d, a[p.unit])
 		}
 	}

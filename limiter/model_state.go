@@ -53,8 +53,11 @@ func (n *modelLane) view(t int64) laneView {
 func (m *Model) NodeState(_ context.Context, node string) (NodeState, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.now.UnixMilli()
-	n := m.node(node, t)
+	if m.nodes[node] == nil {
+		s, err := m.config.unseen(node, m.now)
+		return m.settings.nodeOrigins(s), err
+	}
+	n := m.node(node, m.now.UnixMilli())
 	if n == nil {
 		return NodeState{}, ErrUnknownNode
 	}

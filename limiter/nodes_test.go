@@ -347,3 +347,84 @@ func TestNodesOfThoseWhoWait(t *testing.T) {
 		booked("they came again", 3)
 	})
 }
+
+// A limit in shadow, and one that was smaller for a moment, leave no pace behind.
+func TestPaceOfALimitThatIsNoMore(t *testing.T) {
+	onEach(t, func(b *bench) {
+		with := func(l Limits, shadow ...string) {
+			b.must(b.Configure(b.Context(), Config{Scope: b.scope, Nodes: map[string]Limits{"tenant/acme": l}, Shadow: map[string][]string{"tenant/acme": shadow},
+				Classes: []Class{{Name: "bulk", Smooth: true}}, Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{RPM: 6000}, Lend: "now"}}}))
+		}
+		ask := func() Request {
+			q := b.request("bulk", Amounts{1})
+			q.Path.Tenant = "acme"
+			return q
+		}
+		with(Limits{RPM: 2}, "rpm")
+		for range 20 {
+			b.granted(ask())
+			b.wait(100 * time.Millisecond)
+		}
+		with(Limits{RPM: 600})
+		b.granted(ask())
+		with(Limits{RPM: 25})
+		b.wait(time.Second)
+		b.granted(ask()) // the next one would have to wait for two seconds
+		with(Limits{RPM: 600})
+		b.granted(ask())
+	})
+}
+
+// A limit that was taken away for a while went on counting.
+func TestUseOutlivesNone(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.nodes(map[string]Limits{"tenant/acme": {RPM: 60, RPD: 10}})
+		b.granted(b.of("acme", Amounts{1}))
+		for _, o := range []Override{{Node: b.lane.String(), Name: "rpm", Text: None}, {Node: "tenant/acme", Name: "rpd", Text: None}} {
+			b.must(b.Set(b.Context(), o))
+		}
+		b.granted(b.of("acme", Amounts{1}))
+		b.must(b.Unset(b.Context(), b.lane.String(), ""))
+		b.must(b.Unset(b.Context(), "tenant/acme", ""))
+		if lane, node := b.used("rpm"), b.usedOf("tenant/acme", "rpd"); lane != 2 || node != 2 {
+			b.Errorf("%d and %d used; want 2", lane, node)
+		}
+	})
+}
+
+// Jobs that wait and became larger than a limit go to hear so; others do not wait
+// behind them.
+func TestTooLargeNowHoldsNobodyUp(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.nodes(map[string]Limits{"tenant/acme": {InputTPM: 1000}})
+		for i, tenant := range []string{"acme", "acme", "other"} {
+			q := b.of(tenant, Amounts{1, 900})
+			q.Class, q.Ticket, q.Full = "bulk", fmt.Sprint("t", i), true
+			b.refused(q, ReasonSlots)
+		}
+		b.nodes(map[string]Limits{"tenant/acme": {InputTPM: 100}})
+		b.wait(time.Second)
+		ps, err := b.Pull(b.Context(), b.lane, 5)
+		b.must(err)
+		if len(ps) != 3 {
+			b.Fatalf("released %v; want all three", ps)
+		}
+		q := b.of("acme", Amounts{1, 900})
+		q.Class, q.Ticket = "bulk", "t0"
+		b.refused(q, ReasonTooLarge)
+	})
+}
+
+// Looking at a node that nobody used makes none.
+func TestLookingMakesNoNode(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.nodes(map[string]Limits{"tenant/*": {RPM: 60}})
+		s, err := b.NodeState(b.Context(), "tenant/nobody")
+		if err != nil || s.From != "tenant/*" || len(s.Limits) != 1 || s.Limits[0].Used != 0 {
+			b.Errorf("%+v, %v", s, err)
+		}
+		if all, err := b.Nodes(b.Context()); err != nil || !slices.Equal(all, []string{"tenant/*"}) {
+			b.Errorf("nodes %v, %v", all, err)
+		}
+	})
+}

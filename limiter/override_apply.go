@@ -81,6 +81,10 @@ func (c *Config) applyNode(o Override) {
 // at once may have their first one by it (Report).
 func (o Override) limit(l *Limits) {
 	at := l.field(o.Name)
+	if o.Text == None && *at > 0 {
+		*at = Unlimited // it goes on counting, so that what was used stays used when it comes back
+		return
+	}
 	if o.Source == SourceProvider && (*at > 0 || o.Name != "concurrency") {
 		*at = min(*at, o.Value)
 		return

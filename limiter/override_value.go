@@ -48,7 +48,7 @@ func (c Config) limitValue(o *Override, l *Limits) {
 		o.Text = cmp.Or(strings.Join(c.Shadow[o.Node], ","), None)
 		return
 	}
-	if at := l.field(o.Name); at != nil {
+	if at := l.field(o.Name); at != nil && *at < Unlimited {
 		o.Value = *at
 	}
 	if o.Value == 0 {

@@ -17,6 +17,19 @@ func (r *Redis) NodeState(ctx context.Context, node string) (NodeState, error) {
 	if err != nil {
 		return NodeState{}, err
 	}
+	if _, own := c.effective.Nodes[node]; !own {
+		switch n, err := r.rdb.Exists(ctx, r.keys.node(node)[1]).Result(); {
+		case err != nil:
+			return NodeState{}, storeError(err)
+		case n == 0: // looking makes no node
+			now, err := r.redisNow(ctx)
+			if err != nil {
+				return NodeState{}, err
+			}
+			s, err := c.effective.unseen(node, now)
+			return c.nodeOrigins(s), err
+		}
+	}
 	v, err := r.viewOf(ctx, c.effective.laneOf(node), r.keys.node(node), node)
 	if errors.Is(err, ErrUnknownLane) {
 		return NodeState{}, ErrUnknownNode

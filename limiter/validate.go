@@ -13,6 +13,10 @@ import (
 // the integers that a Lua number holds exactly.
 const maxAmount = 1_000_000_000_000
 
+// Unlimited is the amount of a limit that was taken away for a while: it counts,
+// and refuses nothing that there is.
+const Unlimited = maxAmount
+
 // ConfigError names the field that is wrong and says what it may be.
 type ConfigError struct{ Field, Problem string }
 

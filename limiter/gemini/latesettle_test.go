@@ -127,6 +127,7 @@ func TestLateSettlementsAreBounded(t *testing.T) {
 			tr.late.keep(limiter.Settlement{ID: fmt.Sprint(i), Outcome: limiter.Settled}, 0, errNoAnswer)
 		}
 		known := 0
+		tr.late.mu.Lock() // offers go on
 		for _, s := range tr.late.list {
 			if s.Outcome == limiter.Settled {
 				known++
@@ -135,6 +136,7 @@ func TestLateSettlementsAreBounded(t *testing.T) {
 		if len(tr.late.list) != lateMost || tr.late.list[lateMost-1].ID != fmt.Sprint(lateMost+6) || known < lateMost*3/4 {
 			t.Errorf("%d kept, %d of them known", len(tr.late.list), known)
 		}
+		tr.late.mu.Unlock()
 		gate.hear()
 		pass(lateLast)
 	})

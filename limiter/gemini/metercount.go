@@ -22,6 +22,9 @@ func (s *UsageSample) count(r Record) {
 		s.Queued++
 	case refusedForNow(r):
 		s.Calls, s.Refused = s.Calls+1, s.Refused+1
+		if r.Node != "" {
+			s.OwnLimit++
+		}
 		s.Waited.Add(waited)
 	default:
 		s.Invalid++

@@ -28,6 +28,7 @@ type Record struct {
 	Usage    *Usage           `json:"usage,omitempty"`
 	Decision limiter.Decision `json:"decision"`          // "admitted" when nobody refused
 	Refusal  limiter.Reason   `json:"refusal,omitempty"` // the limiter's reason
+	Node     string           `json:"node,omitempty"`    // whose limit it was, where not the lane's: "tenant/acme"
 	Limit    string           `json:"limit,omitempty"`   // the limit that refused, ours or the provider's
 	// QuotaValue is the provider's limit as its refusal states it; 0 when it does not.
 	QuotaValue int64 `json:"quota_value,omitempty"`
@@ -101,6 +102,9 @@ func (c *call) recordEnd(r *Record, err error) {
 	}
 	if d := o.Denied; d != nil {
 		r.Refusal, r.Limit = d.Reason, d.Limiter
+		if d.Node != "lane" {
+			r.Node = d.Node
+		}
 	}
 	if v := o.Verdict; v != nil {
 		r.provider(*v)

@@ -44,6 +44,7 @@ type UsageSample struct {
 	EstimatedOutput int64 // of Measured: output tokens charged before the call
 	MeasuredOutput  int64 // of Measured: output tokens that the provider counted, thinking included
 	UnderOutput     int64 // of Measured: calls that had more output than was charged
+	OwnLimit        int64 // of Refused: by a limit of the caller's own tenant, team, key or feature
 
 	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
 	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
@@ -62,7 +63,7 @@ func (s *UsageSample) counters() []*int64 {
 		&s.Bypassed, &s.Soft, &s.WouldRefuse,
 		&s.Requests, &s.InputTokens, &s.OutputTokens, &s.TotalTokens, &s.MicroUSD,
 		&s.Measured, &s.EstimatedInput, &s.MeasuredInput, &s.UnderInput,
-		&s.EstimatedOutput, &s.MeasuredOutput, &s.UnderOutput,
+		&s.EstimatedOutput, &s.MeasuredOutput, &s.UnderOutput, &s.OwnLimit,
 	}
 }
 

@@ -18,16 +18,6 @@
 
 function M.held(id) return call('HGET', KEYS[3], id) end
 
--- too_large gives the limit that the request could not fit even alone.
-function M.too_large(N, c, a)
-  local cfg, r, o, first = N.cfg, c.r, 2, 1 + N.nD * N.nC
-  for d = 1, N.nD do
-    local need, most = a[cfg[o + 1] + 1], r[first + d]
-    if need > most and cfg[o + 6] == 0 then return {d, 'too_large', 0, need - most, 0, 0, false, false, N, c, 0}, most end
-    o = o + W
-  end
-end
-
 -- refusals makes what only refused requests need.
 function M.refusals()
   if M.denied then return end

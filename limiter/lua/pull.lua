@@ -96,6 +96,15 @@ function M.share_out(entries)
   end
 end
 
+-- never_fits tells whether a limit became smaller than a job that waits: it is let
+-- go, to hear that it is too large, and holds nobody up.
+function M.never_fits(N, c, e, a)
+  if M.too_large(N, c, a) then return true end
+  for _, nc in ipairs(M.along(c, e.f)) do
+    if M.too_large(nc.N, nc, a) then return true end
+  end
+end
+
 -- blocked tells whether a node on the leaf's way has no room for its head: then
 -- all that go by that node wait in this pass, so that room gathers there too.
 function M.blocked(c, e, a, full)
@@ -151,7 +160,8 @@ function M.release(N, c, entries, slots, t, out)
     if not e then return slots, turns end
     local name, tk = M.head(e)
     local blocked, turn
-    if name then blocked, turn = M.blocked(c, e, tk.a, full) end
+    local large = name and M.never_fits(N, c, e, tk.a)
+    if name and not large then blocked, turn = M.blocked(c, e, tk.a, full) end
     turns = turns or turn
     if not name then
       -- nothing is left in the order: what was counted is lost, so it is forgotten
@@ -160,7 +170,7 @@ function M.release(N, c, entries, slots, t, out)
     elseif blocked then
       e.skipped = true
     else
-      local no = M.fits(N, c, tk.a, M.slice(l, OUT)) or M.smooth(N, c, tk.a, t)
+      local no = not large and (M.fits(N, c, tk.a, M.slice(l, OUT)) or M.smooth(N, c, tk.a, t))
       if no then return slots, turns or M.turning(no) end
       M.let_go(N, c, e, name, tk, start, t)
       slots = slots - 1

@@ -43,6 +43,16 @@ function M.fits(N, c, a, x, y)
   return worst
 end
 
+-- too_large gives the limit that the request could not fit even alone.
+function M.too_large(N, c, a)
+  local cfg, r, o, first = N.cfg, c.r, 2, 1 + N.nD * N.nC
+  for d = 1, N.nD do
+    local need, most = a[cfg[o + 1] + 1], r[first + d]
+    if need > most and cfg[o + 6] == 0 then return {d, 'too_large', 0, need - most, 0, 0, false, false, N, c, 0}, most end
+    o = o + W
+  end
+end
+
 -- smooth tests the class's pace, before the cost is added: no more than 1.1
 -- times its even use of the room, half a second before or behind.
 function M.smooth(N, c, a, t)
@@ -65,7 +75,7 @@ function M.advance(N, c, a, sign, t)
   for d = 1, N.nD do
     local o = 2 + (d - 1) * W
     local need = a[N.cfg[o + 1] + 1]
-    if N.cfg[o + 2] == MINUTE and need > 0 then
+    if N.cfg[o + 2] == MINUTE and need > 0 and N.cfg[o + 6] == 0 then
       local j = N.nD + d
       c.k[j] = math.max(c.k[j], (t - SLACK) * 1000) + sign * M.step(N, c, d, need)
     end

@@ -91,6 +91,14 @@ function M.shapes()
     for i = 1, N.nC do N.k[i] = M.zeros(2 * N.nD) end
   end
 
+  -- paced_on takes a pace over; where another limit holds now, what was before it is
+  -- forgiven: a pace of a smaller limit would hold the larger one back for long.
+  function M.paced_on(N, old, d, from, pace, t)
+    local a, b = 2 + (d - 1) * W, 2 + (from - 1) * W
+    if N.cfg[a + 3] == old.cfg[b + 3] and N.cfg[a + 6] == old.cfg[b + 6] then return pace end
+    return math.min(pace, t * 1000)
+  end
+
   function M.kept(key, N, names, old, t)
     local before = decode(call('HGET', key, 'names'))
     local dims = M.mapping(N.nD, old.nD, function(i, j)
@@ -112,7 +120,7 @@ function M.shapes()
         for _, j in ipairs(classes[i]) do
           if from then
             N.k[i][d] = N.k[i][d] + ks[j][from]
-            N.k[i][N.nD + d] = math.max(N.k[i][N.nD + d], ks[j][old.nD + from])
+            N.k[i][N.nD + d] = math.max(N.k[i][N.nD + d], M.paced_on(N, old, d, from, ks[j][old.nD + from], t))
           end
         end
       end

@@ -45,6 +45,9 @@ func waiting(s limiter.LaneState) int64 {
 
 // amount prints money as dollars and everything else as a count.
 func amount(u limiter.Unit, n int64) string {
+	if n > limiter.Unlimited/2 { // less what is left outside
+		return "none"
+	}
 	if u == limiter.MicroUSD {
 		return usd(n)
 	}
