@@ -50,7 +50,8 @@ func costsIn(leaves []limiter.LeafState) (c costs) {
 	return c
 }
 
-// newCourse reads a lane's state for the rows of one class.
+// newCourse reads a lane's state for the rows of one class. Limits in shadow hold
+// nothing up.
 func newCourse(s limiter.LaneState, class string, cost costs, lately float64, now time.Time) course {
 	c := course{now: now, opens: now, pace: lately}
 	for _, t := range s.Throttles {
@@ -59,7 +60,7 @@ func newCourse(s limiter.LaneState, class string, cost costs, lately float64, no
 		}
 	}
 	for _, l := range s.Limits {
-		if cost[l.Unit] > 0 {
+		if cost[l.Unit] > 0 && !l.Shadow {
 			c.bound(l, class, cost[l.Unit])
 		}
 	}
@@ -175,4 +176,39 @@ func (c course) after(rows float64) (time.Time, bool) {
 		t = next
 	}
 	return time.Time{}, false
+}
+
+// forecast is when so many rows will have come through, and what decides it.
+func (c course) forecast(rows float64) (forecast, bool) {
+	end, known := c.after(rows)
+	if !known {
+		return forecast{}, false
+	}
+	f := forecast{took: end.Sub(c.now), limit: c.limit, days: c.resets(rows, end)}
+	switch {
+	case f.days > 0:
+		f.limit = c.day.limit
+	case c.rate(c.now) < c.most*c.share(c.now):
+		f.limit = "" // not the limits: what came through lately
+	}
+	return f, true
+}
+
+// resets counts the midnights in California until the end of so many rows; none
+// where they end no later for the day's limit.
+func (c course) resets(rows float64, end time.Time) (days int) {
+	midnight := gemini.NextPacificMidnight(c.opens)
+	if c.day.limit == "" || !midnight.Before(end) {
+		return 0
+	}
+	free := c
+	free.day = dayRoom{}
+	// Steps of a ramp begin anew at a midnight: less than a minute is no wait.
+	if at, known := free.after(rows); known && end.Sub(at) < time.Minute {
+		return 0
+	}
+	for ; midnight.Before(end); midnight = gemini.NextPacificMidnight(midnight) {
+		days++
+	}
+	return days
 }

@@ -58,7 +58,7 @@ func TestExplainSentences(t *testing.T) {
 		{
 			"kept for others",
 			askedAt22("bulk", &limiter.Denied{Reason: limiter.ReasonShare, Limiter: "rpm", Node: "lane", Limit: 1000, Used: 810, Shortage: 30, RetryAfterMS: 900}),
-			"Not now: rpm has room, but not enough of it for bulk: it lacks 30 requests; 90 are kept for interactive. The earliest is in 0.9 s.",
+			"Not now: rpm has room, but not enough of it for bulk: it lacks 30 requests; 90 are kept for interactive. The earliest is within a second.",
 		},
 		{
 			"a throttle",
@@ -78,7 +78,7 @@ func TestExplainSentences(t *testing.T) {
 		{
 			"its pace",
 			askedAt22("bulk", &limiter.Denied{Reason: limiter.ReasonSmoothing, RetryAfterMS: 400}),
-			"Not now: there is room, but bulk keeps an even pace, so that whoever comes new does not meet a full window. The earliest is in 0.4 s.",
+			"Not now: there is room, but bulk keeps an even pace, so that whoever comes new does not meet a full window. The earliest is within a second.",
 		},
 		{"paused", paused, "Not now: class bulk is paused by ada since 21:00:00 until 22:30:00 (lunch). The earliest is 22:30:00 (in 30m00s)."},
 		{"paused for good", forGood, "Not now: class bulk is paused by ada since 21:00:00 until it is lifted (operator). When it may go nobody knows."},
@@ -102,6 +102,33 @@ tenant/acme (tenant/*)  rpm         200       200    200              0      1  
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// TestShadowBindsNothing: a limit in shadow is said to be one, and is never what
+// decides.
+func TestShadowBindsNothing(t *testing.T) {
+	t.Parallel()
+	e := askedAt22("interactive", nil)
+	e.Nodes[0].Limits[0].Shadow = true
+	if got, want := (explainWords{conf: &loaded{}, now: at(22, 0)}).tightest(e), " The tightest limit, input_tpm, has room for 42 more like it."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := tightestStep(e).name(); got != "rpm" {
+		t.Errorf("%s binds", got)
+	}
+	steps := waySteps(e)
+	if got := steps[len(steps)-1].verdict(); got != "in shadow: would lack 1" {
+		t.Errorf("the table says %q", got)
+	}
+	for i := range e.Lane.Limits {
+		e.Lane.Limits[i].Shadow = true
+	}
+	if got, want := laneWait(e.Lane, tightestStep(e), at(22, 0)), "4,310 jobs wait for their turn; no limit holds them up."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if c := newCourse(e.Lane, "bulk", costs{1, 1}, 0, at(22, 0)); c.limit != "" {
+		t.Errorf("%s binds the course", c.limit)
 	}
 }
 

@@ -11,6 +11,8 @@ type wayStep struct {
 	limit limiter.LimitState
 	needs int64
 	room  int64 // for the request's class
+
+	features map[string]string // of runs, by run: to tell whose lines go by a feature
 }
 
 func (s wayStep) name() string {
@@ -53,15 +55,30 @@ func wayTable(e *explained) *dataTable {
 		if s.from != "" {
 			node += " (" + s.from + ")"
 		}
-		verdict := "fits"
-		switch u := s.limit.Unit; {
-		case s.needs == 0:
-			verdict = ""
-		case s.needs > s.room:
-			verdict = "lacks " + amount(u, s.needs-s.room)
-		}
 		u := s.limit.Unit
-		t.row(node, s.limit.Name, amount(u, s.limit.Used), amount(u, s.limit.Effective), amount(u, s.limit.Amount), amount(u, s.room), amount(u, s.needs), verdict)
+		t.row(node, s.limit.Name, amount(u, s.limit.Used), enforced(s.limit), amount(u, s.limit.Amount), amount(u, s.room), amount(u, s.needs), s.verdict())
 	}
 	return t
+}
+
+// verdict is what the limit says to the request.
+func (s wayStep) verdict() string {
+	lacks := amount(s.limit.Unit, s.needs-s.room)
+	switch {
+	case s.needs == 0:
+		return ""
+	case s.needs <= s.room:
+		return "fits"
+	case s.limit.Shadow:
+		return "in shadow: would lack " + lacks
+	}
+	return "lacks " + lacks
+}
+
+// enforced is what is enforced of a limit; nothing of one in shadow.
+func enforced(l limiter.LimitState) string {
+	if l.Shadow {
+		return "shadow"
+	}
+	return amount(l.Unit, l.Effective)
 }

@@ -44,11 +44,12 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// tightest says which limit has the fewest such calls left.
+// tightest says which limit has the fewest such calls left. One in shadow would not
+// refuse them.
 func (w explainWords) tightest(e *explained) string {
 	least, of := int64(-1), ""
 	for _, x := range waySteps(e) {
-		if n := x.room / max(1, x.needs); x.needs > 0 && (least < 0 || n < least) {
+		if n := x.room / max(1, x.needs); x.needs > 0 && !x.limit.Shadow && (least < 0 || n < least) {
 			least, of = n, x.name()
 		}
 	}
@@ -117,6 +118,9 @@ func (w explainWords) when(e *explained) string {
 		return fmt.Sprintf("A job of the kind would get its place in the line of its run; all that waits now is through by about %s.", clock(e.through, w.now))
 	}
 	after := d.RetryAfter()
+	if after < time.Second {
+		return "The earliest is within a second."
+	}
 	if after < 10*time.Second {
 		return fmt.Sprintf("The earliest is in %.1f s.", after.Seconds())
 	}

@@ -92,3 +92,19 @@ func TestLaneWait(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestLaneWaitCounts: jobs that do not go by the limit are not said to wait for it.
+func TestLaneWaitCounts(t *testing.T) {
+	t.Parallel()
+	leaves := []limiter.LeafState{
+		{Leaf: limiter.Path{Tenant: "acme", Run: "a"}.Leaf(), Waiting: 300},
+		{Leaf: limiter.Path{Tenant: "acme", Team: "search", Run: "b"}.Leaf(), Waiting: 56},
+		{Leaf: limiter.Path{Tenant: "beta", Run: "c"}.Leaf(), Waiting: 292},
+	}
+	features := map[string]string{"a": "tags", "b": "titles", "c": "tags"}
+	for node, want := range map[string]int64{"": 648, "tenant/acme": 356, "team/search": 56, "run/c": 292, "feature/tags": 592, "tenant/none": 0} {
+		if got := (wayStep{node: node, features: features}).waits(leaves); got != want {
+			t.Errorf("%d wait by %q, want %d", got, node, want)
+		}
+	}
+}

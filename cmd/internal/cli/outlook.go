@@ -47,43 +47,37 @@ func newOutlook(s limiter.LaneState, runs []runStatus, pace float64, now time.Ti
 // of is when the first so many rows of a run will be done: through the lane, and
 // through the slowest node on the way.
 func (o outlook) of(id string, rows int64) (time.Time, bool) {
-	end, _, known := o.slowest(id, rows)
-	return end, known
+	f, known := o.slowest(id, rows)
+	return o.now.Add(f.took), known
 }
 
-// slowest is of, with the limit of a node where that decides.
-func (o outlook) slowest(id string, rows int64) (end time.Time, limit string, known bool) {
-	end, known = o.byLane(id, rows)
-	if !known {
-		return end, "", false
-	}
-	own := o.runs[slices.IndexFunc(o.runs, func(s sharer) bool { return s.id == id })]
-	for _, node := range own.nodes {
-		at, by, ok := o.through(node, own, rows)
-		if !ok {
-			return at, by, false
-		}
-		if at.After(end) {
-			end, limit = at, by
-		}
-	}
-	return end, limit, true
-}
-
-// byLane is when so many rows will have come through the lane. While several runs
-// are open each has its weight's part; when one ends, the others have its part too.
-func (o outlook) byLane(id string, rows int64) (time.Time, bool) {
+// slowest is of, with what decides it.
+func (o outlook) slowest(id string, rows int64) (forecast, bool) {
 	at := slices.IndexFunc(o.runs, func(s sharer) bool { return s.id == id })
 	if at < 0 || o.runs[at].closed || o.runs[at].weight <= 0 {
-		return time.Time{}, false
+		return forecast{}, false
 	}
-	own, all := o.runs[at], 0.0
+	own := o.runs[at]
+	last, known := o.courseOf(own).forecast(o.ahead(own, rows, func(sharer) bool { return true }))
+	for _, node := range own.nodes {
+		f, ok := o.through(node, own, rows)
+		if known = known && ok; f.took > last.took {
+			last = f
+		}
+	}
+	return last, known
+}
+
+// ahead is how many rows go before so many of a run are through, these included,
+// of the runs that share the way. While several are open each has its weight's
+// part; when one ends, the others have its part too.
+func (o outlook) ahead(own sharer, rows int64, shares func(sharer) bool) (all float64) {
 	for _, s := range o.runs {
-		if !s.closed {
+		if shares(s) && !s.closed {
 			all += min(float64(s.rows), s.weight*float64(min(rows, own.rows))/own.weight)
 		}
 	}
-	return o.courseOf(own).after(all)
+	return all
 }
 
 func (o outlook) courseOf(s sharer) course {
@@ -96,19 +90,7 @@ func (o outlook) forecast(id string) (forecast, bool) {
 	if at < 0 {
 		return forecast{}, false
 	}
-	end, node, known := o.slowest(id, o.runs[at].rows)
-	c := o.courseOf(o.runs[at])
-	f := forecast{took: end.Sub(o.now), limit: c.limit}
-	if c.rate(o.now) < c.most*c.share(o.now) {
-		f.limit = "" // not the limits: what came through lately
-	}
-	for day := gemini.NextPacificMidnight(o.now); c.day.limit != "" && day.Before(end); day = gemini.NextPacificMidnight(day) {
-		f.limit, f.days = c.day.limit, f.days+1
-	}
-	if node != "" {
-		f.limit = node
-	}
-	return f, known
+	return o.slowest(id, o.runs[at].rows)
 }
 
 // weightOf is the run's part of its lane: what the limiter says of its line, level

@@ -177,3 +177,39 @@ func TestOutlookThroughANode(t *testing.T) {
 		t.Errorf("%+v, %v", f, known)
 	}
 }
+
+// TestForecastOverMidnight: a day's limit is named where its room ends before the
+// day does, not because the end lies beyond a midnight.
+func TestForecastOverMidnight(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC) // ten hours before midnight in California
+	for _, c := range []struct {
+		left int64 // of the day
+		want forecast
+	}{
+		{72_500, forecast{20 * time.Hour, "rpm", 0}},
+		{36_000, forecast{20 * time.Hour, "rpm", 0}}, // just enough until midnight
+		{18_000, forecast{25 * time.Hour, "rpd", 1}},
+	} {
+		limits := []limiter.LimitState{
+			{Limit: limiter.Limit{Unit: limiter.Requests, Amount: 61}, Name: "rpm", Effective: 61, Classes: []limiter.ClassUse{{Class: "bulk"}}},
+			{
+				Limit: limiter.Limit{Unit: limiter.Requests, Window: limiter.Day, Amount: 80_000}, Name: "rpd", Effective: 80_000,
+				Classes: []limiter.ClassUse{{Class: "bulk", Used: 80_000 - c.left}},
+			},
+		}
+		run, lane := openRun("a", jobs.Normal, 72_000), nightLane() // 600 a minute
+		byNode, byLane := run, lane
+		byLane.Limits = limits
+		byNode.nodes = []limiter.NodeState{{Node: "tenant/acme", Limits: limits}}
+		f, known := newOutlook(byLane, []runStatus{run}, 0, now).forecast("a")
+		if f.took = f.took.Round(time.Minute); !known || f != c.want {
+			t.Errorf("the lane leaves %d: %+v, %v; want %+v", c.left, f, known, c.want)
+		}
+		f, known = newOutlook(lane, []runStatus{byNode}, 0, now).forecast("a")
+		c.want.limit += " of tenant/acme"
+		if f.took = f.took.Round(time.Minute); !known || f != c.want {
+			t.Errorf("the tenant leaves %d: %+v, %v; want %+v", c.left, f, known, c.want)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"nightshift/limiter"
 )
@@ -38,21 +37,14 @@ func (b *backend) onTheWay(ctx context.Context, runs []runStatus) error {
 
 // through is when the first so many rows of a run will have come through a node on
 // its way, and what decides it. Other runs that go by the node share it.
-func (o outlook) through(node limiter.NodeState, own sharer, rows int64) (end time.Time, limit string, known bool) {
-	all := 0.0
-	for _, s := range o.runs {
-		by := slices.ContainsFunc(s.nodes, func(n limiter.NodeState) bool { return n.Node == node.Node })
-		if by && !s.closed {
-			all += min(float64(s.rows), s.weight*float64(min(rows, own.rows))/own.weight)
-		}
-	}
+func (o outlook) through(node limiter.NodeState, own sharer, rows int64) (forecast, bool) {
 	c := newCourse(limiter.LaneState{Limits: node.Limits}, own.class, o.cost, 0, o.now).from(own.until)
 	if c.limit == "" && c.day.limit == "" {
-		return o.now, "", true // it has no limit that takes time
+		return forecast{}, true // it has no limit that takes time
 	}
-	end, known = c.after(all)
-	if limit = c.limit; limit == "" {
-		limit = c.day.limit
-	}
-	return end, limit + " of " + node.Node, known
+	f, known := c.forecast(o.ahead(own, rows, func(s sharer) bool {
+		return slices.ContainsFunc(s.nodes, func(n limiter.NodeState) bool { return n.Node == node.Node })
+	}))
+	f.limit += " of " + node.Node
+	return f, known
 }

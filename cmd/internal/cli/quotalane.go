@@ -31,7 +31,7 @@ func (o *showOptions) showLane(s limiter.LaneState) error {
 func limitTable(limits []limiter.LimitState, at, now time.Time) *dataTable {
 	t := newTable("LIMIT", "USED", "FULL", "ENFORCED", "SET", "BOOKED", "NEXT FREE", "SOURCE").numeric(1, 2, 3, 4, 5)
 	for _, l := range limits {
-		t.row(l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), amount(l.Unit, l.Effective), amount(l.Unit, l.Amount),
+		t.row(l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), enforced(l), amount(l.Unit, l.Amount),
 			amount(l.Unit, l.Booked), nextFree(l, at, now), l.Source)
 	}
 	return t
@@ -147,13 +147,17 @@ func (f *factory) printHolds(s limiter.LaneState) {
 	}
 }
 
-// nextFree is when the oldest use leaves, on our clock.
+// nextFree is when the oldest use leaves, on our clock. Where more is used than the
+// limit has, as in shadow or after it was lowered, that gives nobody room: then
+// nothing is said.
 func nextFree(l limiter.LimitState, at, now time.Time) string {
 	switch {
 	case l.NextFree.IsZero():
 		return ""
 	case l.Window == limiter.Day || l.Window == limiter.Month:
 		return "all at " + clock(l.NextFree, now)
+	case l.Used > l.Effective:
+		return ""
 	}
 	if d := l.NextFree.Sub(at); d >= time.Second {
 		return "in " + ago(d)

@@ -83,7 +83,7 @@ func nodeTable(v *quotaView, o *showOptions) *dataTable {
 			name += " (" + s.From + ")"
 		}
 		for _, l := range s.Limits {
-			t.row(name, l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), amount(l.Unit, l.Effective),
+			t.row(name, l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), enforced(l),
 				amount(l.Unit, l.Amount), nextFree(l, s.At, o.now()), usersOf(l))
 			name = "" // said once
 		}

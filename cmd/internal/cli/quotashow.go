@@ -142,9 +142,12 @@ func (v *quotaView) plainTable(now time.Time) *dataTable {
 
 func plainRows(t *dataTable, node string, limits []limiter.LimitState, at, now time.Time) {
 	for _, l := range limits {
-		borrowed := borrowed(l)
+		borrowed, inForce := borrowed(l), any(l.Effective)
+		if l.Shadow {
+			inForce = "shadow"
+		}
 		for i, c := range l.Classes {
-			t.row(node, l.Name, l.Amount, l.Effective, l.Used, l.Booked, nextFree(l, at, now),
+			t.row(node, l.Name, l.Amount, inForce, l.Used, l.Booked, nextFree(l, at, now),
 				c.Class, c.Used, c.Protected, c.Lent, borrowed[i], c.Room)
 		}
 	}

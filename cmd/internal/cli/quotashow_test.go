@@ -103,7 +103,7 @@ func TestShowNodes(t *testing.T) {
 nodes, the fullest first
 NODE                    LIMIT  USED     FULL  ENFORCED  SET  NEXT FREE  BY
 tenant/acme (tenant/*)  rpm     200  100.0 %       200  200  now        bulk 180, interactive 20
-team/search             rpm      20   10.0 %       200  200  now        bulk 18, interactive 2
+team/search             rpm      20   10.0 %    shadow  200  now        bulk 18, interactive 2
 and 3 nodes that were not looked at
 tenant/acme: rpm is lowered by 10 % after the provider refused what was admitted; all of it is back at 22:10:00 if it refuses no more
 team/search: rpm: quota set by ada, 21:40
@@ -119,6 +119,26 @@ team/search: rpm is in shadow and refuses nothing; it would have refused 7 calls
 		if isNode(name) != want {
 			t.Errorf("%s is a node: %v", name, !want)
 		}
+	}
+}
+
+// TestNextFree: what leaves a limit that is over full gives nobody room.
+func TestNextFree(t *testing.T) {
+	t.Parallel()
+	l := evening().Limits[0]
+	l.NextFree = at(22, 0)
+	for used, want := range map[int64]string{810: "now", 950: "now", 951: ""} {
+		l.Used = used
+		if got := nextFree(l, at(22, 0), at(22, 0)); got != want {
+			t.Errorf("%d of %d used: %q, want %q", used, l.Effective, got, want)
+		}
+	}
+	if got, want := nextRoom(l, at(22, 0), at(22, 0)), "when enough of that has left its window"; got != want {
+		t.Errorf("room comes %q, want %q", got, want)
+	}
+	l.Window = limiter.Day
+	if got := nextFree(l, at(22, 0), at(22, 0)); got != "all at 22:00:00" {
+		t.Errorf("a day's: %q", got)
 	}
 }
 

@@ -123,14 +123,29 @@ func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState, tightest wa
 }
 
 // laneWait says what the jobs of a lane wait for: their turn at the pace that the
-// tightest limit allows, or its next room.
+// tightest limit allows, or its next room. Jobs that do not go by it do not count.
 func laneWait(s limiter.LaneState, tightest wayStep, now time.Time) string {
-	l, n := tightest.limit, humanize.Comma(waiting(s))+" jobs"
+	l, waits := tightest.limit, tightest.waits(s.Leaves)
+	n := humanize.Comma(waits) + " jobs"
+	switch {
+	case l.Name == "":
+		return n + " wait for their turn; no limit holds them up."
+	case waits == 0:
+		return fmt.Sprintf("nothing of %s waits for quota.", tightest.node)
+	}
 	used := fmt.Sprintf("%s of %s used%s, %s held for others", amount(l.Unit, l.Used), amount(l.Unit, l.Amount), inWindow(l.Window), amount(l.Unit, heldForOthers(l)))
 	if tightest.room > 0 {
 		return fmt.Sprintf("%s wait and go one by one as %s allows: %s.", n, tightest.name(), used)
 	}
-	return fmt.Sprintf("%s wait for %s: %s; room comes %s.", n, tightest.name(), used, orElse(nextFree(l, s.At, now), "as soon as a class gives some back"))
+	return fmt.Sprintf("%s wait for %s: %s; room comes %s.", n, tightest.name(), used, nextRoom(l, s.At, now))
+}
+
+// nextRoom is when a limit that is full has room again.
+func nextRoom(l limiter.LimitState, at, now time.Time) string {
+	if l.Used > l.Effective && !l.NextFree.IsZero() {
+		return orElse(nextFree(l, at, now), "when enough of that has left its window")
+	}
+	return orElse(nextFree(l, at, now), "as soon as a class gives some back")
 }
 
 func bulkPause(ps []limiter.Pause) *limiter.Pause {

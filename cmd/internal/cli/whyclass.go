@@ -47,9 +47,11 @@ func (o *whyOptions) classRoom(ctx context.Context, be *backend) error {
 		for _, l := range s.Limits {
 			at := slices.IndexFunc(l.Classes, func(c limiter.ClassUse) bool { return c.Class == o.What })
 			if at >= 0 {
-				c := l.Classes[at]
-				fmt.Fprintf(o.Out, "%s, %s: uses %s of %s, may take %s more now.\n", s.Lane.Model, l.Name,
-					amount(l.Unit, c.Used), amount(l.Unit, l.Amount), amount(l.Unit, c.Room))
+				c, more := l.Classes[at], "may take "+amount(l.Unit, l.Classes[at].Room)+" more now"
+				if l.Shadow {
+					more = "in shadow: refuses nothing"
+				}
+				fmt.Fprintf(o.Out, "%s, %s: uses %s of %s, %s.\n", s.Lane.Model, l.Name, amount(l.Unit, c.Used), amount(l.Unit, l.Amount), more)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
@@ -24,9 +26,38 @@ func (o *whyOptions) explainRun(ctx context.Context, be *backend, run jobs.Run) 
 	if e.Explanation, err = be.lim.Explain(ctx, q); err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Out, o.laneSentence(be.conf, e.Lane, tightestStep(e)))
+	step := tightestStep(e)
+	if strings.HasPrefix(step.node, "feature/") {
+		if step.features, err = be.features(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(o.Out, o.laneSentence(be.conf, e.Lane, step))
 	o.printThrottles(e.Lane)
 	return nil
+}
+
+// features are those of the runs, by run.
+func (b *backend) features(ctx context.Context) (map[string]string, error) {
+	runs, err := b.store.Runs(ctx)
+	out := map[string]string{}
+	for _, r := range runs {
+		out[r.ID] = r.Spec.Feature
+	}
+	return out, err
+}
+
+// waits counts the jobs that go by the limit: all of a lane, or those of the lines
+// on whose way the node is.
+func (s wayStep) waits(leaves []limiter.LeafState) (n int64) {
+	for _, l := range leaves {
+		p := limiter.ParseLeaf(l.Leaf)
+		levels := []string{"organization/" + p.Organization, "tenant/" + p.Tenant, "team/" + p.Team, "key/" + p.Key, "run/" + p.Run, "feature/" + s.features[p.Run]}
+		if s.node == "" || slices.Contains(levels, s.node) {
+			n += l.Waiting
+		}
+	}
+	return n
 }
 
 // amounts is a row of these costs; one request where nothing is known.
@@ -40,12 +71,12 @@ func (c costs) amounts() limiter.Amounts {
 }
 
 // tightestStep is the limit on the way with the least room for the class, as a
-// part of itself.
+// part of itself; the zero one if there is none. A limit in shadow holds nobody up.
 func tightestStep(e *explained) wayStep {
 	var best wayStep
 	least := 2.0
 	for _, s := range waySteps(e) {
-		if share := ratio(s.room, max(1, s.limit.Amount)); share < least {
+		if share := ratio(s.room, max(1, s.limit.Amount)); share < least && !s.limit.Shadow {
 			best, least = s, share
 		}
 	}
