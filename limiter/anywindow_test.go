@@ -43,7 +43,11 @@ func TestBooks(t *testing.T) {
 	var mu sync.Mutex
 	largest := map[string]float64{}
 	t.Run("each", func(t *testing.T) {
-		for seed := range uint64(6) {
+		seeds := uint64(6)
+		if racing {
+			seeds = 3
+		}
+		for seed := range seeds {
 			for kind, steps := range map[string]int{"model": 1200, "real": 300} {
 				t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) {
 					t.Parallel()

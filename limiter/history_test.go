@@ -27,7 +27,7 @@ type step func(b *bench) string
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	seeds, steps := 12, 400
-	if testing.Short() {
+	if testing.Short() || racing {
 		seeds = 4
 	}
 	for seed := range seeds {
