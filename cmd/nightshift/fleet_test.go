@@ -44,11 +44,19 @@ type fleet struct {
 }
 
 // bulkAloneConf: nothing is left for calls from outside or for those above bulk.
-const bulkAloneConf = "models:\n  %s: {rpm: %d, input_tpm: %d, outside: 0}\n" +
+const bulkAloneConf = "models:\n  %s: {%s, outside: 0}\n" +
 	"classes:\n  interactive: {guarantee: 0, floor: 0}\n  agent: {guarantee: 0}\n"
 
-// newFleet starts Redis and Gemini. conf is a format for the model, its requests
-// and its input tokens a minute.
+// limits are a quota's, as a configuration spells them; none of it is zero there.
+func (q quota) limits() string {
+	s := fmt.Sprintf("rpm: %d", q.rpm)
+	if q.inputTPM > 0 {
+		s += fmt.Sprintf(", input_tpm: %d", q.inputTPM)
+	}
+	return s
+}
+
+// newFleet starts Redis and Gemini. conf is a format for the model and its limits.
 func newFleet(b testing.TB, q quota, conf string) *fleet {
 	b.Helper()
 	server, err := exec.LookPath("redis-server")
@@ -60,7 +68,7 @@ func newFleet(b testing.TB, q quota, conf string) *fleet {
 	f.env = append(os.Environ(), "NIGHTSHIFT_REDIS="+redisURL, "GEMINI_API_KEY=not-a-real-key",
 		"HOME="+f.dir, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"))
 	f.sim = f.startSim(q)
-	f.write("nightshift.yaml", fmt.Sprintf("gemini: {base_url: %q}\nrun: {model: %s}\n"+conf, f.sim, benchModel, benchModel, q.rpm, q.inputTPM))
+	f.write("nightshift.yaml", fmt.Sprintf("gemini: {base_url: %q}\nrun: {model: %s}\n"+conf, f.sim, benchModel, benchModel, q.limits()))
 	return f
 }
 

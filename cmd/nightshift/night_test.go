@@ -32,7 +32,7 @@ type night struct {
 }
 
 // defaultConf leaves everything but the limits as it is for a new user.
-const defaultConf = "models:\n  %s: {rpm: %d, input_tpm: %d}\n"
+const defaultConf = "models:\n  %s: {%s}\n"
 
 func newNight(t testing.TB, rpm int64, conf string) *night {
 	t.Helper()
