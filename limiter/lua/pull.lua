@@ -218,9 +218,9 @@ end
 -- readdress follows a new configuration: the nodes on a leaf's way that have limits
 -- now, and what it weighs.
 function M.readdress(N, c, e, rev)
-  local f, l, field = e.f, M.line(c), '@' .. format('%d', e.f[ID])
-  if f[COUNT] > 0 then l[WEIGHTS] = l[WEIGHTS] - f[WEIGHT] + M.weigh(e.name) end
-  f[WEIGHT], f[REV], e.dirty = M.weigh(e.name), rev, true
+  local f, l, field, w = e.f, M.line(c), '@' .. format('%d', e.f[ID]), M.weigh(e.name)
+  if f[COUNT] > 0 then l[WEIGHTS] = l[WEIGHTS] - f[WEIGHT] + w end
+  f[WEIGHT], f[REV], e.dirty = w, rev, true
   if not M.noded then return end
   local feature = string.match(call('HGET', KEYS[6], field) or '', '^[^\n]*')
   local parts, names = M.level(e.name), {}
