@@ -11,21 +11,29 @@ import (
 	"nightshift/limiter"
 )
 
+// allWait enqueues n rows that wait for an hour each, those whose tickets are open
+// excepted.
+func (r *rig) allWait(n int) (jobs.Run, map[string]bool) {
+	r.Helper()
+	open := map[string]bool{}
+	r.gate.deny = func(q limiter.Request) *limiter.Denied {
+		if open[q.Ticket] {
+			return nil
+		}
+		return &limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 3_600_000}
+	}
+	run := r.enqueue(n, spec(func(s *jobs.Spec) { s.Priority = jobs.Low }))
+	r.start(r.config())
+	r.until(run, 30*time.Second, "all rows wait", func(c jobs.Counts) bool { return c[jobs.Waiting] == int64(n) })
+	return run, open
+}
+
 // TestPulledRowsComeAtOnce: a row that waits for an hour comes within a second
 // when the limiter says it is its turn, before others of its queue.
 func TestPulledRowsComeAtOnce(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
-		open := map[string]bool{}
-		r.gate.deny = func(q limiter.Request) *limiter.Denied {
-			if open[q.Ticket] {
-				return nil
-			}
-			return &limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 3_600_000}
-		}
-		run := r.enqueue(30, spec(func(s *jobs.Spec) { s.Priority = jobs.Low }))
-		r.start(r.config())
-		r.until(run, 30*time.Second, "all rows wait", func(c jobs.Counts) bool { return c[jobs.Waiting] == 30 })
+		run, open := r.allWait(30)
 		ticket := jobs.Task{Run: run.ID, Index: 17}.ID()
 		r.gate.set(func(g *testGate) {
 			open[ticket] = true
@@ -145,16 +153,7 @@ func (g *oneGate) Drop(_ context.Context, _ limiter.Lane, tickets ...string) err
 func TestSharedBucketStrandsNoJob(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
-		open := map[string]bool{}
-		r.gate.deny = func(q limiter.Request) *limiter.Denied {
-			if open[q.Ticket] {
-				return nil
-			}
-			return &limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 3_600_000}
-		}
-		run := r.enqueue(3, spec(func(s *jobs.Spec) { s.Priority = jobs.Low }))
-		r.start(r.config())
-		r.until(run, 30*time.Second, "all rows wait", func(c jobs.Counts) bool { return c[jobs.Waiting] == 3 })
+		run, open := r.allWait(3)
 		other := limiter.Lane{Provider: "gemini", Project: "test", Region: "global", Model: "the-bucket"}
 		gate := &oneGate{}
 		p := &puller{gate: gate, rdb: r.rdb, lane: other, free: func() int { return 1 }, log: slog.New(slog.DiscardHandler),
