@@ -11,16 +11,21 @@ type Config struct {
 	Classes []Class      `json:"classes"` // from the highest down; lending goes down only
 	// Nodes are the limits of nodes other than lanes: "tenant/acme", "feature/chat";
 	// "tenant/*" are those of each tenant that has none of its own. Kinds are
-	// organization, tenant, team, key, run and feature. They hold over all lanes.
+	// project (ProjectNode, on every call's way), organization, tenant, team, key,
+	// run and feature. They hold over all lanes.
 	Nodes map[string]Limits `json:"nodes,omitempty"`
 	// Shadow names limits that decide and report, and refuse nothing: by lane
 	// (Lane.String) or node, the limits' shorthands.
-	Shadow   map[string][]string `json:"shadow,omitempty"`
-	Weights  map[string]int64    `json:"weights,omitempty"`  // leaf or node → weight, 1 when absent; priorities as "priority/high"
-	MonthTZ  string              `json:"month_tz,omitempty"` // zone of calendar months; default America/Los_Angeles
-	Revision string              `json:"revision,omitempty"` // digest of the source, to tell two configurations apart
-	By       string              `json:"by,omitempty"`       // who configures, for events: "host web-1 pid 4711"
-	Source   string              `json:"source,omitempty"`   // what it was read from, for people: "nightshift.yaml"
+	Shadow  map[string][]string `json:"shadow,omitempty"`
+	Weights map[string]int64    `json:"weights,omitempty"`  // leaf or node → weight, 1 when absent; priorities as "priority/high"
+	MonthTZ string              `json:"month_tz,omitempty"` // zone of calendar months; default America/Los_Angeles
+	// SoftPPM is the part of a day's or month's money limit up to which pausable
+	// classes go; the rest is kept for the others, whose permits say so once it is
+	// begun (Permit.Soft). A run's own limit is spent to its end. 0: no such part.
+	SoftPPM  int64  `json:"soft_ppm,omitempty"`
+	Revision string `json:"revision,omitempty"` // digest of the source, to tell two configurations apart
+	By       string `json:"by,omitempty"`       // who configures, for events: "host web-1 pid 4711"
+	Source   string `json:"source,omitempty"`   // what it was read from, for people: "nightshift.yaml"
 }
 
 // LaneConfig is a lane's limits and shares.

@@ -114,6 +114,16 @@ var shorthands = []struct {
 	{"usd_per_month", MicroUSD, Month, func(l *Limits) *int64 { return &l.USDPerMonth }},
 }
 
+// With is l with the limits of m that are set.
+func (l Limits) With(m Limits) Limits {
+	for _, s := range shorthands {
+		if n := *s.field(&m); n > 0 {
+			*s.field(&l) = n
+		}
+	}
+	return l
+}
+
 // List gives the limits that are set, in a fixed order.
 func (l Limits) List() []Limit {
 	var out []Limit

@@ -198,13 +198,14 @@ func (m *Model) readdress(c *modelClass, f *modelLeaf) {
 		c.lineOf().weights += w - f.weight
 	}
 	f.weight, f.rev = w, m.rev
-	var nodes []string
-	ParseLeaf(f.name).each(f.feature, func(kind, id string) {
+	f.nodes = nil
+	add := func(kind, id string) {
 		if m.node(kind+"/"+id, c.n.header.last) != nil {
-			nodes = append(nodes, kind+"/"+id)
+			f.nodes = append(f.nodes, kind+"/"+id)
 		}
-	})
-	f.nodes = nodes
+	}
+	add(kindProject, m.scope.Project)
+	ParseLeaf(f.name).each(f.feature, add)
 	m.stand(c, f, false, f.booked, 1, f.waiting)
 }
 

@@ -9,7 +9,7 @@ import (
 func (p Path) each(feature string, f func(kind, id string)) {
 	for i, id := range []string{p.Organization, p.Tenant, p.Team, p.Key, feature, p.Run} {
 		if id != "" {
-			f(nodeKinds[i], id)
+			f(nodeKinds[1+i], id)
 		}
 	}
 }
@@ -21,6 +21,9 @@ func (c *Config) nodesOf(p Path, feature string) []string {
 		return nil
 	}
 	var out []string
+	if node := c.Scope.ProjectNode(); hasKey(c.Nodes, node) {
+		out = append(out, node)
+	}
 	p.each(feature, func(kind, id string) {
 		_, own := c.Nodes[kind+"/"+id]
 		_, pattern := c.Nodes[kind+"/*"]
@@ -29,6 +32,11 @@ func (c *Config) nodesOf(p Path, feature string) []string {
 		}
 	})
 	return out
+}
+
+func hasKey[V any](m map[string]V, key string) bool {
+	_, ok := m[key]
+	return ok
 }
 
 // NodesOf are the nodes with limits that a call on behalf of a path, and for a
@@ -52,7 +60,7 @@ func pattern(node string) string {
 
 // sharing are the kinds in which classes share what there is as in a lane. What
 // goes by a key, a run or a feature is of one kind: nothing is held back there.
-var sharing = []string{"organization", "tenant", "team"}
+var sharing = []string{kindProject, "organization", "tenant", "team"}
 
 // nodePlan works out a node's limits. Classes lend at once there (nobody learns the
 // week of every tenant), and caps are the lanes'.

@@ -105,6 +105,10 @@ type Permit struct {
 	// Shadow are the limits in shadow that would have refused: "lane rpm",
 	// "tenant/acme input_tpm". It is not kept either.
 	Shadow []string `json:"shadow,omitempty"`
+	// Soft are the money limits that this call brought, or found, past the soft part
+	// of Config: "lane usd_per_day", "tenant/acme usd_per_month", with commas; ""
+	// when there are none. It asks for a cheaper way; it is not kept either.
+	Soft string `json:"soft,omitempty"`
 }
 
 // Outcome is how a permit ended.

@@ -43,6 +43,9 @@ func (c Config) Validate() error {
 	if err := c.checkNodes(); err != nil {
 		return err
 	}
+	if err := checkPPM("soft_ppm", c.SoftPPM, million); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
 		if err := checkWeight("weights["+name+"]", name, c.Weights[name]); err != nil {
 			return err

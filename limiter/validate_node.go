@@ -8,7 +8,10 @@ import (
 
 // nodeKinds are the kinds of nodes that may have limits of their own, from the
 // outside in; a lane is named by itself.
-var nodeKinds = []string{"organization", "tenant", "team", "key", "feature", "run"}
+var nodeKinds = []string{kindProject, "organization", "tenant", "team", "key", "feature", "run"}
+
+// kindProject is the kind of the one node that every call goes by.
+const kindProject = "project"
 
 // NodeKinds are the kinds of nodes that may have limits: "tenant" in "tenant/acme".
 func NodeKinds() []string { return slices.Clone(nodeKinds) }
@@ -22,16 +25,26 @@ func CheckNode(field, node string) error {
 		return wrong(field, "%q; want one of %s and its name, as in tenant/acme", node, strings.Join(nodeKinds, ", "))
 	case strings.Contains(id, "/"):
 		return wrong(field, "%q is too deep: each level of a path has limits of its own, as in tenant/acme and team/search", node)
+	case kind == kindProject && id == "*":
+		return wrong(field, "a provider project is one node; want its name, as in project/default")
 	case id == "*":
 		return nil
 	}
 	return checkName(field, id)
 }
 
+// checkNode is CheckNode of a node that may be a project: there is one in a scope.
+func (c Config) checkNode(field, node string) error {
+	if strings.HasPrefix(node, kindProject+"/") && node != c.Scope.ProjectNode() && !wildcard(node) {
+		return wrong(field, "%q; the project of this configuration is %s", node, c.Scope.Project)
+	}
+	return CheckNode(field, node)
+}
+
 func (c Config) checkNodes() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		field := "nodes[" + name + "]"
-		if err := CheckNode(field, name); err != nil {
+		if err := c.checkNode(field, name); err != nil {
 			return err
 		}
 		if err := checkLimits(field+".limits", c.Nodes[name]); err != nil {
@@ -45,7 +58,7 @@ func (c Config) checkNodes() error {
 	for _, node := range slices.Sorted(maps.Keys(c.Shadow)) {
 		field := "shadow[" + node + "]"
 		if c.laneAt(node) < 0 {
-			if err := CheckNode(field, node); err != nil {
+			if err := c.checkNode(field, node); err != nil {
 				return err
 			}
 		}

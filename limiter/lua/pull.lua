@@ -223,7 +223,8 @@ function M.readdress(N, c, e, rev)
   f[WEIGHT], f[REV], e.dirty = w, rev, true
   if not M.noded then return end
   local feature = string.match(call('HGET', KEYS[6], field) or '', '^[^\n]*')
-  local parts, names = M.level(e.name), {}
+  local parts, names = M.level(e.name), {string.match(KEYS[1], '{limiter:[^/]*(/[^}]*)}')}
+  names[1] = 'project' .. names[1]
   M.nodes()
   for i, kind in ipairs({'organization', 'tenant', 'team', 'key', 'run'}) do
     if kind == 'run' and feature ~= '' then names[#names + 1] = 'feature/' .. feature end

@@ -34,7 +34,7 @@ type Config struct {
 	Gateway    GatewayConfig   `yaml:"gateway"`   //
 	Dashboard  DashboardConfig `yaml:"dashboard"` //
 
-	Spend     SpendConfig               `yaml:"spend"`     // reserved
+	Spend     SpendConfig               `yaml:"spend"`     // what all models together may cost, and the soft part of each cap
 	Schedules map[string]ScheduleConfig `yaml:"schedules"` // reserved
 	Metrics   ListenConfig              `yaml:"metrics"`   // reserved
 	Alerts    AlertsConfig              `yaml:"alerts"`    // reserved
@@ -125,10 +125,20 @@ type RecordsConfig struct {
 	Keep time.Duration `yaml:"keep"` // default 48h
 }
 
-// SpendConfig is reserved for money limits beyond those of a model or node.
+// SpendConfig has the money limits of the whole provider project, over all models,
+// and what holds for each money limit.
 type SpendConfig struct {
+	// USDPer10m is the provider's own limit in sliding ten minutes; the other two are
+	// caps of ours.
+	USDPer10m   float64 `yaml:"usd_per_10m"`
+	USDPerDay   float64 `yaml:"usd_per_day"`   // of a Pacific day
+	USDPerMonth float64 `yaml:"usd_per_month"` // of a calendar month in zone
+	// SoftRatio of a day's or month's cap is what pausable classes may take it to;
+	// past it the others go on, in a cheaper way where there is one. Default 0.92;
+	// 1 lets all classes go to the cap.
 	SoftRatio float64 `yaml:"soft_ratio"`
-	Prices    string  `yaml:"prices"`
+	Zone      string  `yaml:"zone"`   // of months; default time_zone
+	Prices    string  `yaml:"prices"` //
 }
 
 // ScheduleConfig is reserved for periodic runs.
@@ -180,6 +190,7 @@ func defaults() map[string]any {
 		"worker.call_timeout": "2m",
 		"records.keep":        "48h",
 		"time_zone":           "America/Los_Angeles",
+		"spend.soft_ratio":    0.92,
 
 		"gateway.listen":   "127.0.0.1:8484",
 		"dashboard.listen": dashboard.DefaultListen,

@@ -38,7 +38,7 @@ func (l *loaded) check() error {
 		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
-		zoneOK("time_zone", c.TimeZone),
+		zoneOK("time_zone", c.TimeZone), c.checkSpend(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
 		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(),
 	}
@@ -236,7 +236,7 @@ func zoneOK(key, v string) error {
 
 // reservedInUse names the sections that are set and not acted on yet.
 func (l *loaded) reservedInUse() []string {
-	reserved := []string{"spend", "schedules", "metrics", "alerts"}
+	reserved := []string{"schedules", "metrics", "alerts"}
 	return slices.DeleteFunc(reserved, func(name string) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(l.Sources)), func(key string) bool {
 			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func (l *loaded) checkZeros() error {
 	for _, key := range l.k.Keys() {
 		parts := strings.Split(key, keySep)
 		last := parts[len(parts)-1]
-		if (parts[0] != "models" && parts[0] != "nodes") || !slices.Contains(limiter.LimitNames(), last) {
+		if !slices.Contains([]string{"models", "nodes", "spend"}, parts[0]) || !slices.Contains(limiter.LimitNames(), last) {
 			continue
 		}
 		if l.k.Float64(key) == 0 {
@@ -83,7 +84,8 @@ func (c *Config) limiterConfig() limiter.Config {
 		Nodes:   map[string]limiter.Limits{},
 		Shadow:  map[string][]string{},
 		Weights: c.Weights,
-		MonthTZ: c.TimeZone,
+		MonthTZ: orElse(c.Spend.Zone, c.TimeZone),
+		SoftPPM: int64(math.Round(c.Spend.SoftRatio * ppm)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		l := c.laneConfig(name)
@@ -97,6 +99,9 @@ func (c *Config) limiterConfig() limiter.Config {
 		if len(n.Shadow) > 0 {
 			out.Shadow[node] = n.Shadow
 		}
+	}
+	if l := c.Spend.limits(); len(l.List()) > 0 {
+		out.Nodes[out.Scope.ProjectNode()] = out.Nodes[out.Scope.ProjectNode()].With(l)
 	}
 	return out
 }

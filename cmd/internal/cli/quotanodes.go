@@ -17,7 +17,7 @@ const mostNodes = 200
 // isNode tells a node's name ("tenant/acme") from a model's or a lane's.
 func isNode(name string) bool {
 	kind, id, ok := strings.Cut(name, "/")
-	return ok && id != "" && slices.Contains([]string{"organization", "tenant", "team", "key", "feature", "run"}, kind)
+	return ok && id != "" && slices.Contains(limiter.NodeKinds(), kind)
 }
 
 // isPattern holds for what stands for all nodes of a kind.
