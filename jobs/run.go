@@ -56,6 +56,12 @@ type Spec struct {
 	// whatever: then it ends as expired, without a call. 0: it waits for ever.
 	// It is no part of what makes an answer, so that changing it redoes nothing.
 	MaxWait time.Duration `json:"max_wait,omitempty"`
+
+	// What is done about answers that cannot be used, and about many of them. None
+	// of it is part of what makes an answer.
+	Reask  int    `json:"reask,omitempty"`  // how often an answer that breaks the schema is asked for again, with its fault said
+	Regrow bool   `json:"regrow,omitempty"` // one that reached the output cap is asked for once more, with twice the cap
+	Halt   string `json:"halt,omitempty"`   // when the run stops by itself: see ParseHalt; "" is the default
 }
 
 // Axis is one --matrix dimension: each row is made once for each value, which

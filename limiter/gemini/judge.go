@@ -58,24 +58,26 @@ func forJob(kind Kind, reason, evidence string) *Verdict {
 }
 
 // finishVerdict reads blockReason and finishReason by what they mean for a row
-// (https://ai.google.dev/api/generate-content#FinishReason).
+// (see finishes).
 func finishVerdict(a *answer) *Verdict {
-	if a.blocked != "" && a.blocked != "BLOCK_REASON_UNSPECIFIED" {
-		return forJob(Permanent, ReasonBlocked, "blockReason "+a.blocked)
+	if block, is := BlockOf(a.blocked); is {
+		return forJob(Permanent, ReasonBlocked, "blockReason "+block.Reason)
 	}
 	evidence := "finishReason " + a.finish
-	switch a.finish {
-	case "":
-		return forJob(Backoff, ReasonCut, "no finishReason: the answer is truncated")
-	case "STOP":
+	switch FinishOf(a.finish).End {
+	case FinishGood:
 		if !a.visible {
 			return forJob(Backoff, ReasonNoAnswer, evidence+" without any part")
 		}
 		return nil
-	case "MAX_TOKENS":
+	case FinishOpen:
+		if a.finish == "" {
+			evidence = "no finishReason"
+		}
+		return forJob(Backoff, ReasonCut, evidence+": the answer is truncated")
+	case FinishCut:
 		return forJob(Permanent, ReasonMaxTokens, evidence+": the same settings end the same way")
-	case "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
-		"RECITATION", "IMAGE_RECITATION", "LANGUAGE":
+	case FinishBlocked, FinishRefused:
 		return forJob(Permanent, ReasonFinish, evidence)
 	}
 	return forJob(Backoff, ReasonFinishRetry, evidence)
