@@ -30,6 +30,9 @@ type call struct {
 	leave   func()             // gives its place in the local allowance back; nil without one
 	unbound context.CancelFunc // frees the timer of a stream's bound; nil without one
 	ended   sync.Once          // the permit is settled and the record kept once, whoever ends the call
+	flowing bool               // its answer is a stream that the caller reads
+	pending bool               // its record waits until it is known what the caller gets
+	failure error              // of the pending record
 }
 
 func (t *Transport) newCall(req *http.Request) *call {
@@ -154,6 +157,7 @@ func (c *call) noteDenied(d *limiter.Denied) {
 func (c *call) recoverPanic() {
 	if r := recover(); r != nil {
 		_ = c.lost(errors.New("the sender panicked"))
+		c.recordNow()
 		panic(r)
 	}
 }

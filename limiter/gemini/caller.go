@@ -25,6 +25,9 @@ type Caller struct {
 	// MaxWait is how long the transport may wait in place for a permit. Zero
 	// takes the class's own.
 	MaxWait time.Duration
+	// Instead is the model that was asked for, when the call is made to another
+	// in its place. It only goes into the record.
+	Instead string
 }
 
 type callerKey struct{}

@@ -16,6 +16,7 @@ import (
 func (c *call) answered(resp *http.Response) (*http.Response, error) {
 	c.obs.Status = resp.StatusCode
 	if resp.StatusCode/100 == 2 && c.route.rule.stream {
+		c.flowing = true
 		resp.Body = c.watch(resp)
 		return resp, nil
 	}

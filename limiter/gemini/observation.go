@@ -32,6 +32,7 @@ type Observation struct {
 	MicroUSD   int64            // cost by the price book, in micro-dollars
 	Priced     bool             // the price is known
 	TraceID    string           //
+	Degraded   *Degradation     // the answer is not the model's own; the rest is about the call that gave it
 	Decision   limiter.Decision // "" for a call that was admitted and not refused by the provider
 	caller     Caller
 }

@@ -50,6 +50,10 @@ type Record struct {
 	Finish   string `json:"finish,omitempty"`
 	Error    string `json:"error,omitempty"` // redacted, at most 300 bytes
 	MicroUSD *int64 `json:"micro_usd,omitempty"`
+	// Degraded is what the caller got in the place of this call's answer. Another
+	// model's answer has a record of its own, whose Instead names this one's model.
+	Degraded *Degradation `json:"degraded,omitempty"`
+	Instead  string       `json:"instead,omitempty"`
 }
 
 // Decisions of records beside the limiter's own. A refusal of the provider goes
@@ -61,9 +65,25 @@ const (
 	ReportedDirect limiter.Decision = "direct"   // made elsewhere and reported
 )
 
-// record keeps what became of the call. A caller that only wanted a place in
-// the line made none.
+// record keeps what became of the call, at once or when it is known whether
+// the caller gets another answer. A caller that only wanted a place in the line
+// made none.
 func (c *call) record(err error) {
+	if !c.flowing && c.mayDegrade() {
+		c.pending, c.failure = true, err
+		return
+	}
+	c.put(err)
+}
+
+func (c *call) recordNow() {
+	if c.pending {
+		c.pending = false
+		c.put(c.failure)
+	}
+}
+
+func (c *call) put(err error) {
 	if c.t.cfg.Records == nil || c.caller.Full {
 		return
 	}
@@ -75,6 +95,7 @@ func (c *call) record(err error) {
 		Estimate: o.Estimate, RuleIn: c.guess.Input, MostOut: c.guess.Output, Used: o.Used, Decision: o.Decision,
 		WaitMS: o.Waited.Milliseconds(), TookMS: o.Took.Milliseconds(), FirstMS: firstMS(o.FirstToken),
 		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish, Over: o.Over, Soft: o.Soft,
+		Degraded: o.Degraded, Instead: c.caller.Instead,
 	}
 	c.recordLane(&r)
 	c.recordEnd(&r, err)

@@ -43,6 +43,7 @@ type TransportConfig struct {
 	Estimator *Estimator               // nil means one without learning and without prices of its own
 	Prices    *PriceBook               // nil means the embedded book
 	Records   Records                  // nil keeps none
+	Degrade   Degrader                 // finds other answers for calls that get none; nil: refusals are errors. With Observe it is not asked
 	MaxWait   map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
 	MaxStream map[string]time.Duration // per class: how long a stream may last; absent: DefaultMaxStream
 	Observe   bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
@@ -89,6 +90,7 @@ type Transport struct {
 	away     away
 	log      *slog.Logger
 	late     lateSettlements
+	degraded degradeLog
 }
 
 // NewTransport checks the configuration; an error names the field.
@@ -139,14 +141,29 @@ func (t *Transport) fill() {
 // is, its meaning is in the context's Observation. A local refusal is a
 // *limiter.Denied as error; a request that is not one for Gemini a
 // *RefusedError. A unary answer has been read when it returns.
+//
+// With a Degrader another answer may take the place of a refusal, the limiter's
+// or the provider's: it has HeaderDegraded, and Observation.Degraded says why.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := t.newCall(req)
 	defer c.recoverPanic()
+	resp, err := c.roundTrip(req)
+	if other := c.instead(req, err); other != nil {
+		resp, err = other, nil
+	}
+	c.recordNow()
+	return resp, err
+}
+
+func (c *call) roundTrip(req *http.Request) (*http.Response, error) {
 	if err := c.prepare(req); err != nil {
 		return nil, c.refused(err)
 	}
 	if err := c.admit(); err != nil {
 		return nil, c.refused(err)
+	}
+	if resp := c.spare(req); resp != nil {
+		return resp, nil
 	}
 	c.bound()
 	resp, err := c.send(req)
