@@ -25,6 +25,7 @@ const (
 	ReasonUnavailable Reason = "unavailable"  // the shared state cannot be reached
 	ReasonDeadline    Reason = "deadline"     // too little time is left for a call that is worth sending
 	ReasonProvider    Reason = "provider"     // the provider refused what we admitted
+	ReasonNoPrice     Reason = "no_price"     // nobody knows what the model costs, and a money limit holds
 )
 
 // Decision says where a refusal was made (design 5).

@@ -69,7 +69,7 @@ func (e *Estimator) Estimate(method, model string, body []byte) (limiter.Amounts
 
 // Ask estimates a request: its input by what is in it, its output by the most
 // that it allows, both corrected by what was learned, its money by the price book
-// (0 when the price is unknown).
+// (the dearest of all models when its own is not known).
 func (e *Estimator) Ask(a Ask) (Estimate, error) {
 	r, err := readRequest(a)
 	if err != nil {

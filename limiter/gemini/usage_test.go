@@ -27,7 +27,7 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	u, _ := parseUsage([]byte(`{"promptTokenCount":900,"cachedContentTokenCount":300,"promptTokensDetails":[{"modality":"AUDIO","tokenCount":200},{"modality":"TEXT","tokenCount":700}],"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":50}]}`))
-	if u.PromptByModality.Audio != 200 || u.Cached != 300 || u.ImageOutput != 50 {
+	if u.PromptByModality.Audio != 200 || u.Cached != 300 || u.OutputByModality.Image != 50 {
 		t.Errorf("%+v", u)
 	}
 	for _, bad := range []string{"", "null", "[]", `"x"`, `{"promptTokenCount":"many"}`} {
