@@ -41,7 +41,7 @@ func (a answer) result(q Request) (*Permit, error) {
 	d := denied(q, a.reason)
 	if a.unit >= 0 {
 		d.Limiter = Limit{Unit: Unit(a.unit), Window: Window(a.window)}.Name()
-		if Unit(a.unit) == MicroUSD && a.reason == ReasonQuota {
+		if x := (Limit{Unit: Unit(a.unit), Window: Window(a.window)}); a.reason == ReasonQuota && x.Unit == MicroUSD || a.reason == ReasonShare && x.isCap() {
 			d.Reason = ReasonSpend
 		}
 	}
@@ -69,6 +69,9 @@ func (c *Config) complete(q Request, err error) error {
 	}
 	for _, x := range c.Classes {
 		d.FallbackAllowed = d.FallbackAllowed || x.Name == q.Class && x.Fallback != ""
+	}
+	if d.Reason == ReasonSpend && d.Detail == "" {
+		d.Detail = c.stops(q, d)
 	}
 	var uses []int64
 	if d.uses == "" || json.Unmarshal([]byte(d.uses), &uses) != nil || len(uses) != len(c.Classes) {

@@ -176,11 +176,11 @@ func (l Limits) settings() (out []setting) {
 
 // amount is a limit's amount for people: money in dollars.
 func (l Limit) amount() string {
-	if l.Unit == MicroUSD {
-		return "$" + strconv.FormatFloat(float64(l.Amount)/million, 'f', -1, 64)
-	}
 	if l.Amount == Unlimited {
 		return "none"
+	}
+	if l.Unit == MicroUSD {
+		return dollars(l.Amount)
 	}
 	return strconv.FormatInt(l.Amount, 10)
 }

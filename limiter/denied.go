@@ -102,10 +102,17 @@ func (d *Denied) Error() string {
 	what := d.Detail
 	switch d.Reason {
 	case ReasonTooLarge:
+		if d.money() {
+			return d.tooDear()
+		}
 		return fmt.Sprintf("request is larger than %s of %s: limit %d, needs %d; it can never be admitted",
 			d.whose(), d.Model, d.Limit, d.Limit+d.Shortage)
 	case ReasonQuota, ReasonShare, ReasonSpend:
 		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.whose(), d.Used, d.Limit, d.Shortage)
+		if d.money() {
+			what = fmt.Sprintf("%s: %s of %s used, %s left, %s missing", d.whose(),
+				dollars(d.Used), dollars(d.Limit), dollars(max(0, d.Limit-d.Used)), dollars(d.Shortage))
+		}
 		if d.Detail != "" {
 			what += "; " + d.Detail
 		}
@@ -117,5 +124,9 @@ func (d *Denied) Error() string {
 	if what != "" {
 		what = " (" + what + ")"
 	}
-	return fmt.Sprintf("no permit for %s as %s: %s%s, retry in %s", d.Model, d.Class, d.Reason, what, d.RetryAfter().Round(time.Millisecond))
+	when := "retry in " + d.RetryAfter().Round(time.Millisecond).String()
+	if d.RetryAfter() > time.Hour {
+		when = "retry at " + d.RetryAt.UTC().Format("2006-01-02 15:04 MST")
+	}
+	return fmt.Sprintf("no permit for %s as %s: %s%s, %s", d.Model, d.Class, d.Reason, what, when)
 }

@@ -96,6 +96,7 @@ func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request
 	out := p.permit(q)
 	for _, x := range append([]*modelClass{c}, path...) {
 		out.Shadow = append(out.Shadow, x.shadows(p.amounts)...)
+		out.Soft = join(out.Soft, x.softened(p.amounts))
 		x.n.charge(x, p.amounts)
 	}
 	if tk == nil || !tk.released {

@@ -8,7 +8,7 @@ func (no *refusal) denied(retry, pos int64, detail string) answer {
 		at := no.class.n
 		p := at.plan.dims[no.dim]
 		a.node, a.uses = at.plan.node, jsonOf(at.use[no.dim])
-		a.unit, a.window, a.limit = int64(p.unit), int64(p.window), p.inside
+		a.unit, a.window, a.limit = int64(p.unit), int64(p.window), p.open(no.class.index)
 		if no.top >= 0 {
 			a.limit = no.top
 		}

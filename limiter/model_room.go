@@ -29,7 +29,7 @@ func (n *modelLane) share(c *modelClass, d int) (others, own, all, free int64) {
 			others += max(u, c.reserve[d*classes+j])
 		}
 	}
-	return others, n.use[d][c.index], all, n.plan.dims[d].inside - margin(n.squares[d])
+	return others, n.use[d][c.index], all, n.plan.dims[d].open(c.index) - margin(n.squares[d])
 }
 
 // lacks gives what is missing for need more in dim d, 0 or less when it fits; what

@@ -132,7 +132,7 @@ func (n *modelLane) reserves() {
 				}
 				c.reserve[d*classes+j] = n.shrunk(d, v)
 			}
-			if most := p.shares[i].cap; most > 0 {
+			if most := p.shares[i].cap + max(0, p.shares[i].soft); most > 0 {
 				largest = min(largest, most)
 			}
 			c.largest[d] = largest

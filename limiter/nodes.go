@@ -79,7 +79,7 @@ func (c *Config) nodePlan(node string) plan {
 	if _, own := c.Nodes[node]; !own {
 		from = pattern(node)
 	}
-	p := newPlan(LaneConfig{Lane: c.laneOf(node), Limits: limits, Lend: "now"}, c.Shadow[from], classes)
+	p := newPlan(LaneConfig{Lane: c.laneOf(node), Limits: limits, Lend: "now"}, c.Shadow[from], classes, c.softOf(kind))
 	p.node = node
 	return p
 }
@@ -90,7 +90,7 @@ func (c *Config) laneOf(node string) Lane {
 }
 
 func (c *Config) lanePlan(l LaneConfig) plan {
-	return newPlan(l, c.Shadow[l.Lane.String()], c.Classes)
+	return newPlan(l, c.Shadow[l.Lane.String()], c.Classes, c.SoftPPM)
 }
 
 // planOf is a lane's plan, or a node's.

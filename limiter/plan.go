@@ -27,6 +27,7 @@ type dim struct {
 type share struct {
 	floor, guarantee, trickle, cap int64
 
+	soft  int64 // of a soft limit: what all may use for this class to go on; negated where that is only told
 	least int64 // a learned floor is at least this; -1: what is learned does not count
 }
 
@@ -38,18 +39,21 @@ type plan struct {
 	classes []Class
 }
 
-func newPlan(l LaneConfig, shadow []string, classes []Class) plan {
+// newPlan works one out; soft is the part of a cap for pausable classes, in ppm.
+func newPlan(l LaneConfig, shadow []string, classes []Class, soft int64) plan {
 	p := plan{lane: l.Lane, classes: classes}
 	for _, lim := range l.Limits.List() {
 		d := dim{unit: lim.Unit, window: lim.Window, limit: lim.Amount, inside: lim.Amount, shadow: slices.Contains(shadow, lim.Name())}
-		if lim.Window != Held {
+		if lim.Window != Held && !lim.isCap() {
 			d.inside -= part(lim.Amount, l.OutsidePPM)
 		}
 		if lim.Window == Minute || lim.Window == TenMinutes {
 			d.spread = spreadPPM[lim.Unit]
 		}
 		for _, c := range classes {
-			d.shares = append(d.shares, c.share(l.Lend, lim))
+			s := c.share(l.Lend, lim)
+			s.soften(c, lim, soft)
+			d.shares = append(d.shares, s)
 		}
 		p.dims = append(p.dims, d)
 	}
@@ -140,12 +144,12 @@ func (p plan) fields() (cfg, cfg2, names string) {
 	for _, d := range p.dims {
 		head = append(head, int64(d.unit), int64(d.window), d.limit, d.inside, d.spread, bit(d.shadow))
 		for _, s := range d.shares {
-			shares = append(shares, s.floor, s.guarantee, s.trickle, s.cap)
+			shares = append(shares, s.floor, s.guarantee, s.trickle, s.cap+s.soft) // one of them is 0
 		}
 	}
 	var list []string
 	for _, c := range p.classes {
-		head, list = append(head, c.flags()|bit(p.inShadow())<<3), append(list, c.Name)
+		head, list = append(head, c.flags()|bit(p.inShadow())<<3|bit(p.soft())<<4), append(list, c.Name)
 	}
 	return jsonOf(head), jsonOf(shares), jsonOf(list)
 }

@@ -51,8 +51,11 @@ func readPlan(l Lane, cfg, shares []int64, names []string) plan {
 	for i := 2; len(p.dims) < int(cfg[1]); i += 6 {
 		d := dim{unit: Unit(cfg[i]), window: Window(cfg[i+1]), limit: cfg[i+2], inside: cfg[i+3], spread: cfg[i+4], shadow: cfg[i+5] == 1}
 		for range names {
-			d.shares = append(d.shares, share{floor: shares[0], guarantee: shares[1], trickle: shares[2], cap: shares[3]})
-			shares = shares[4:]
+			s := share{floor: shares[0], guarantee: shares[1], trickle: shares[2], cap: shares[3]}
+			if (Limit{Unit: d.unit, Window: d.window}).isCap() {
+				s.cap, s.soft = 0, shares[3]
+			}
+			d.shares, shares = append(d.shares, s), shares[4:]
 		}
 		p.dims = append(p.dims, d)
 	}

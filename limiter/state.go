@@ -49,14 +49,15 @@ type NodeState struct {
 type ClassUse struct {
 	Class     string `json:"class"`
 	Used      int64  `json:"used"`
-	AheadMS   int64  `json:"ahead_ms"`  // how far a smoothed class is before its even pace
-	Protected int64  `json:"protected"` // what the classes below leave to it now
-	Lent      int64  `json:"lent"`      // of its guarantee, what the classes below may use now
-	Room      int64  `json:"room"`      // the most it may still take now
-	Floor     int64  `json:"floor"`     // always protected for it
-	Forecast  int64  `json:"forecast"`  // what it is expected to need, from its largest use of late; days and months have none
-	Cap       int64  `json:"cap"`       // the most it may use now, by its cap and throttles; 0: none
-	Why       string `json:"why"`       // where Protected and Cap come from, for people; "" when there is nothing to say
+	AheadMS   int64  `json:"ahead_ms"`       // how far a smoothed class is before its even pace
+	Protected int64  `json:"protected"`      // what the classes below leave to it now
+	Lent      int64  `json:"lent"`           // of its guarantee, what the classes below may use now
+	Room      int64  `json:"room"`           // the most it may still take now
+	Floor     int64  `json:"floor"`          // always protected for it
+	Forecast  int64  `json:"forecast"`       // what it is expected to need, from its largest use of late; days and months have none
+	Cap       int64  `json:"cap"`            // the most it may use now, by its cap and throttles; 0: none
+	Soft      int64  `json:"soft,omitempty"` // of a cap in money: what all may use for this class to go on; 0: all of it
+	Why       string `json:"why"`            // where Protected and Cap come from, for people; "" when there is nothing to say
 }
 
 // LeafState is the line of a leaf.
@@ -181,8 +182,10 @@ func (v laneView) class(d, i int, l LimitState) ClassUse {
 			others += max(u, v.reserve[i][d*n+j])
 		}
 	}
-	byTrickle := min(v.reserve[i][d*n+i]-c.Used, l.Effective-l.Used)
-	c.Room = max(0, l.Effective-others-c.Used, byTrickle)
+	most := min(l.Effective, v.plan.dims[d].open(i))
+	c.Soft = max(0, v.plan.dims[d].shares[i].soft)
+	byTrickle := min(v.reserve[i][d*n+i]-c.Used, most-l.Used)
+	c.Room = max(0, most-others-c.Used, byTrickle)
 	v.explain(d, i, &c)
 	return c
 }

@@ -38,6 +38,9 @@ func (v laneView) explain(d, i int, c *ClassUse) {
 		why = append(why, v.protection(d, i, *c, peak)...)
 	}
 	least := v.least(c.Class)
+	if s.soft > 0 {
+		why = append(why, "stops at "+roughly(s.soft, p.limit)+" of the cap")
+	}
 	if s.cap > 0 {
 		c.Cap = s.cap
 		why = append(why, "at most "+percent(v.plan.classes[i].CapPPM))
