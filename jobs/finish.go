@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // ending is one row's end, ready to be stored.
@@ -10,6 +11,7 @@ type ending struct {
 	Task
 	state State
 	drop  bool   // the result carries the fields
+	cause string // why it ended badly; "" for a good end
 	value []byte // state and line
 }
 
@@ -31,23 +33,38 @@ func (s *Store) Finish(ctx context.Context, t Task, r Result) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("finish %s: %w", t.ID(), err)
 	}
-	e.value, e.drop = pack(e.state, line), len(r.Fields) > 0
+	e.value, e.drop, e.cause = pack(e.state, line), len(r.Fields) > 0, causeOf(r, e.state)
 	return s.endings.do(ctx, t.Run, e)
 }
 
+// causeOf is what the brake counts a bad end under: one word.
+func causeOf(r Result, s State) string {
+	switch {
+	case s.Good():
+		return ""
+	case r.Error == nil || r.Error.Cause == "":
+		return s.String()
+	}
+	return strings.Join(strings.Fields(r.Error.Cause), "_")
+}
+
 func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool, error) {
-	args := make([]any, 0, 1+5*len(es))
+	args := make([]any, 0, 1+6*len(es))
 	args = append(args, runPrefix(run))
 	for _, e := range es {
 		drop := "0"
 		if e.drop {
 			drop = "1"
 		}
-		args = append(args, e.Index, e.Gen, int(e.state), drop, e.value)
+		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.value)
 	}
-	out, err := s.call(ctx, finishScript, []string{countKey(run), endKey(run)}, args, len(es))
+	keys := []string{countKey(run), endKey(run), runKey(run), brakeKey(run)}
+	out, err := s.call(ctx, finishScript, keys, args, len(es)+2)
 	if err != nil {
 		return nil, fmt.Errorf("finish: %w", err)
+	}
+	if trip := str(out[len(es)]); trip != "" {
+		s.braked(ctx, run, trip, integer(out[len(es)+1]) == 1)
 	}
 	res := make([]bool, len(es))
 	for i := range es {

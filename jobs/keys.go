@@ -9,7 +9,8 @@ import "strconv"
 //	nightshift:jobs:names         hash: run name, or "=" and a digest for runs without one → run id
 //	nightshift:jobs:lanes         set: lanes that have queues
 //	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way),
-//	                              bytes (of results, here and in chunks), drained (JSON: where drained files are)
+//	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
+//	                              halt (the brake's numbers: "same ppm of")
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
 //	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
 //	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)
@@ -17,6 +18,9 @@ import "strconv"
 //	nightshift:jobs:{run}:at:N    string: when rows 65,536·N and on were enqueued, four bytes each (big-endian): Unix seconds
 //	nightshift:jobs:{run}:res:N   hash: index → state (a byte), result line (JSON, zstd when long); state 0 alone hides what the chunk has
 //	nightshift:jobs:{run}:fold:N  string: chunk of the results of rows 256·N and on that are not in res (see chunk.go)
+//	nightshift:jobs:{run}:draft   hash: index → generation, line break, what earlier calls for the row brought (JSON)
+//	nightshift:jobs:{run}:brake   hash: last (a digit for each of the last rows, 1 for a bad end), same (cause, tab, count, line break),
+//	                              trip (why the brake stopped the run)
 //	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
 const (
 	keyRuns  = "nightshift:jobs:runs"
@@ -37,6 +41,8 @@ func runPrefix(run string) string { return "nightshift:jobs:{" + run + "}:" }
 func runKey(run string) string    { return runPrefix(run) + "run" }
 func countKey(run string) string  { return runPrefix(run) + "count" }
 func endKey(run string) string    { return runPrefix(run) + "end" }
+func draftKey(run string) string  { return runPrefix(run) + "draft" }
+func brakeKey(run string) string  { return runPrefix(run) + "brake" }
 func rowKey(run string, chunk int64) string {
 	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)
 }

@@ -25,7 +25,7 @@ type Begun struct {
 	From    State           // the state it was in; Running after a worker died
 	Row     string          // the id the user knows
 	Fields  json.RawMessage // one JSON object; what the template is rendered from
-	Digest  string          // the run's, now: a run that was loaded with another has been updated since, load it again
+	Digest  string          // the run's Stamp, now: a run that was loaded with another has been updated since, load it again
 	MaxWait time.Duration   // the run's, now; 0 is none
 	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock; 0 when MaxWait is
 }

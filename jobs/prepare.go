@@ -75,6 +75,9 @@ func checkSpec(spec Spec) error {
 			return fmt.Errorf("response schema: %w", err)
 		}
 	}
+	if _, err := ParseHalt(spec.Halt); err != nil {
+		return fmt.Errorf("halt: %w", err)
+	}
 	if probs := checkMatrix(spec.Matrix); len(probs) > 0 {
 		return &InputError{Problems: probs, Total: len(probs)}
 	}

@@ -23,6 +23,7 @@ type Result struct {
 	Index     int64           `json:"n"`                // place in the input, from 0
 	Status    string          `json:"status"`           // State.String of a terminal state
 	Output    string          `json:"output,omitempty"` // the answer's text, thoughts left out
+	Raw       string          `json:"raw,omitempty"`    // the first answer as it came, where Output is not that: it was asked again, or JSON was taken out of a fence
 	Parsed    json.RawMessage `json:"parsed,omitempty"` // the answer as JSON when the run asks for JSON
 	Embedding []float32       `json:"embedding,omitempty"`
 	Fields    json.RawMessage `json:"fields,omitempty"` // the row's own fields, unchanged

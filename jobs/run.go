@@ -97,6 +97,19 @@ type Run struct {
 	Updated time.Time `json:"updated"`
 }
 
+// Stamp tells apart what workers go by: the digest of what makes the answers, and
+// what is done about bad ones. Begun.Digest is the run's, now.
+func (r Run) Stamp() string {
+	s := r.Digest
+	if r.Spec.Reask > 0 {
+		s += fmt.Sprintf("+reask%d", r.Spec.Reask)
+	}
+	if r.Spec.Regrow {
+		s += "+regrow"
+	}
+	return s
+}
+
 // maxName is a run's longest name, in characters: it stands in tables and is
 // typed in commands.
 const maxName = 100

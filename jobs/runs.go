@@ -84,7 +84,7 @@ func (s *Store) save(ctx context.Context, m meta) error {
 	if err != nil {
 		return err
 	}
-	err = s.rdb.HSet(ctx, runKey(m.ID), "v", schemaVersion, "record", record, "digest", m.Digest, "shards", m.shards, "inputs", m.inputs,
+	err = s.rdb.HSet(ctx, runKey(m.ID), "v", schemaVersion, "record", record, "digest", m.Stamp(), "halt", haltField(m.Spec.Halt), "shards", m.shards, "inputs", m.inputs,
 		"max_wait", int64((m.Spec.MaxWait+time.Second-1)/time.Second)).Err()
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"time"
 
@@ -11,11 +12,15 @@ import (
 
 // StoreOptions are a store's settings; the zero value works.
 type StoreOptions struct {
-	Timeout time.Duration    // of one attempt at a task (asynq's Timeout), 10 min when 0; longer than the longest call
-	Batch   int              // rows a round trip at enqueue, 400 when 0 (some 5 ms of Redis); 1 sends no pipelines, which in-memory connections without a buffer need
-	Drained string           // directory that Drain writes to, where this process sees it: results that are there only are read from it
-	Logger  *slog.Logger     // nil discards
-	Now     func() time.Time // nil is time.Now
+	Timeout time.Duration // of one attempt at a task (asynq's Timeout), 10 min when 0; longer than the longest call
+	Batch   int           // rows a round trip at enqueue, 400 when 0 (some 5 ms of Redis); 1 sends no pipelines, which in-memory connections without a buffer need
+	Drained string        // directory that Drain writes to, where this process sees it: results that are there only are read from it
+	Logger  *slog.Logger  // nil discards
+	// Braked is told when the brake of a run has tripped, before the rows that
+	// ended are acknowledged, and again at each further end of the run until
+	// ReleaseBrake: it is to close the run, and may be called by several goroutines.
+	Braked func(context.Context, Braked)
+	Now    func() time.Time // nil is time.Now
 }
 
 // Store is the runs in Redis: their records, ledgers, rows' fields and results.

@@ -47,7 +47,7 @@ func newRunCache(store *jobs.Store, now func() time.Time) *runCache {
 func (c *runCache) get(ctx context.Context, id, digest string) (*run, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if have := c.runs[id]; have != nil && have.Digest == digest {
+	if have := c.runs[id]; have != nil && have.Stamp() == digest {
 		have.used = c.now()
 		return have.run, nil
 	}

@@ -1,16 +1,86 @@
--- Gives rows their end and stores their results, each once.
+-- Gives rows their end and stores their results, each once; counts for the run's
+-- brake what became of them.
 --
--- KEYS[1] counters, KEYS[2] order of ends
+-- KEYS[1] counters, KEYS[2] order of ends, KEYS[3] run hash, KEYS[4] brake
 -- ARGV[1] key prefix, then per row: index, generation, new state,
 --   '1' if the result carries the row's fields, so that they need not be kept;
---   the result: new state (a byte) and line
+--   why it ended badly ('' otherwise); the result: new state (a byte) and line
 --
--- Returns 1 or 0 per row. An open row ends by its own generation. A row that was
+-- Returns 1 or 0 per row; then what the brake says once it has tripped ('' before),
+-- and 1 if it did so now. An open row ends by its own generation. A row that was
 -- cancelled in flight (which raised its generation by one) takes a good result;
 -- one that left the run keeps it for its return, without a state.
 local prefix = ARGV[1]
-local DONE, CACHED, CANCELLED = 5, 6, 11
+local DONE, CACHED, TRUNCATED, CANCELLED = 5, 6, 9, 11
 local out, delta, ends, bytes = {}, {}, {}, 0
+
+-- What the brake has counted: last, the last rows that ended, '1' for a bad one;
+-- bad, how many of those; same, the rows for each cause since the last good one.
+-- nil where the run has none.
+local function brakeOf(halt)
+  local same, ppm, of = string.match(halt or '', '^(%d+) (%d+) (%d+)$')
+  if not same or same == '0' and of == '0' then
+    return nil
+  end
+  local kept = redis.call('HMGET', KEYS[4], 'trip', 'last', 'same')
+  local b = {most = tonumber(same), ppm = tonumber(ppm), of = tonumber(of), trip = kept[1], last = kept[2] or '', same = {}}
+  for cause, n in string.gmatch(kept[3] or '', '([^\t\n]*)\t(%d+)\n') do
+    b.same[cause] = tonumber(n)
+  end
+  local _, bad = string.gsub(b.last, '1', '')
+  b.bad = bad
+  return b
+end
+
+local brake = brakeOf(redis.call('HGET', KEYS[3], 'halt'))
+
+local function trip(rule, bad, of, n, cause)
+  local t = redis.call('TIME')
+  local ms = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+  brake.trip = string.format('%s %d %d %d %d ', rule, bad, of, n, ms) .. cause
+  brake.now = true
+end
+
+local function remember(good)
+  brake.last = brake.last .. (good and '0' or '1')
+  brake.bad = brake.bad + (good and 0 or 1)
+  if #brake.last > brake.of then
+    brake.bad = brake.bad - tonumber(string.sub(brake.last, 1, 1))
+    brake.last = string.sub(brake.last, 2)
+  end
+  brake.changed = true
+end
+
+-- An end counts until the brake has tripped. More bad rows than the share of a
+-- full window are too many, whatever fills the rest of it.
+local function count(n, good, cause)
+  if brake.of > 0 then
+    remember(good)
+  end
+  if good then
+    brake.changed = brake.changed or next(brake.same) ~= nil
+    brake.same = {}
+    return
+  end
+  brake.changed = true
+  brake.same[cause] = (brake.same[cause] or 0) + 1
+  if brake.most > 0 and brake.same[cause] >= brake.most then
+    trip('same', brake.same[cause], brake.same[cause], n, cause)
+  elseif brake.of > 0 and brake.bad * 1000000 > brake.ppm * brake.of then
+    trip('fail', brake.bad, #brake.last, n, cause)
+  end
+end
+
+local function keepBrake()
+  local same = ''
+  for cause, n in pairs(brake.same) do
+    same = same .. cause .. string.format('\t%d\n', n)
+  end
+  redis.call('HSET', KEYS[4], 'last', brake.last, 'same', same)
+  if brake.trip then
+    redis.call('HSET', KEYS[4], 'trip', brake.trip)
+  end
+end
 
 local function pack4(n)
   return string.char(math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
@@ -24,7 +94,7 @@ local function store(bucket, n, gen, value)
   bytes = bytes + #value - (old and #old or 0)
 end
 
-for i = 2, #ARGV, 5 do
+for i = 2, #ARGV, 6 do
   local n, gen, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
   local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
@@ -34,7 +104,7 @@ for i = 2, #ARGV, 5 do
   local bucket = math.floor(n / 1024)
   if own or (late and state == CANCELLED) then
     redis.call('SETRANGE', key, at, string.char(to))
-    store(bucket, n, gen, ARGV[i + 4])
+    store(bucket, n, gen, ARGV[i + 5])
     if good and ARGV[i + 3] == '1' then
       redis.call('HDEL', prefix .. 'fld:' .. bucket, n)
     end
@@ -42,9 +112,12 @@ for i = 2, #ARGV, 5 do
     delta[to] = (delta[to] or 0) + 1
     ends[#ends + 1] = pack4(n)
     out[#out + 1] = 1
+    if brake and not brake.trip and own and to <= TRUNCATED then
+      count(n, good, ARGV[i + 4])
+    end
   else
     if late and state == 0 then
-      store(bucket, n, 1, ARGV[i + 4])
+      store(bucket, n, 1, ARGV[i + 5])
     end
     out[#out + 1] = 0
   end
@@ -60,4 +133,9 @@ for state, by in pairs(delta) do
     redis.call('HINCRBY', KEYS[1], state, by)
   end
 end
+if brake and brake.changed then
+  keepBrake()
+end
+out[#out + 1] = brake and brake.trip or ''
+out[#out + 1] = brake and brake.now and 1 or 0
 return out
