@@ -108,6 +108,9 @@ func (d *Denied) Error() string {
 		return fmt.Sprintf("request is larger than %s of %s: limit %d, needs %d; it can never be admitted",
 			d.whose(), d.Model, d.Limit, d.Limit+d.Shortage)
 	case ReasonQuota, ReasonShare, ReasonSpend:
+		if d.Limiter == "" { // the provider's limit, not ours
+			break
+		}
 		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.whose(), d.Used, d.Limit, d.Shortage)
 		if d.money() {
 			what = fmt.Sprintf("%s: %s of %s used, %s left, %s missing", d.whose(),

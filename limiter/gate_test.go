@@ -20,6 +20,12 @@ type gate interface {
 	SetFloors(context.Context, Lane, []Floor, time.Time) error
 	Report(context.Context, Feedback) error
 	Cool(context.Context, Lane, time.Duration, Reason, string) error
+	Trip(context.Context, Trip) (BreakerState, error)
+	Probed(context.Context, *Permit) error
+	CloseBreaker(context.Context, Lane, string) error
+	LookAgain(context.Context) ([]BreakerState, error)
+	KeyInUse(context.Context, string, bool) error
+	Breakers(context.Context) ([]BreakerState, error)
 	Pause(context.Context, Pause) error
 	Resume(context.Context, string, string) error
 	Lift(context.Context, Pause, string) error

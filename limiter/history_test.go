@@ -112,8 +112,10 @@ func (h *history) next() step {
 	switch x := h.rng.IntN(100); {
 	case x < 42:
 		return h.acquire()
-	case x < 45:
+	case x < 44:
 		return h.feedback()
+	case x < 45:
+		return h.breaker()
 	case x < 65:
 		return h.settle()
 	case x < 69:
@@ -197,6 +199,7 @@ func (h *history) acquire() step {
 }
 
 func outcome(err error) string {
+
 	var d *Denied
 	if errors.As(err, &d) {
 		return jsonOf(d)
@@ -242,6 +245,44 @@ func (h *history) feedback() step {
 		}
 		es, err := b.Events(b.Context(), b.now.Add(-time.Minute), 4)
 		return out + jsonOf(es) + errText(err)
+	}
+}
+
+// breaker is proof of hopeless calls, by a look or another call, a look that went
+// well, a key, or somebody's word. What the looks of a dead holder leave, advance
+// lets run out.
+func (h *history) breaker() step {
+	x := Trip{Scope: []BreakerScope{BreakLane, BreakProject}[h.rng.IntN(2)], Certain: h.rng.IntN(2) == 0, By: "test", Lift: "by  itself", Detail: "no\nmore"}
+	x.Reason = []Reason{ReasonBreaker, ReasonSpend, ReasonCredentials}[h.rng.IntN(3)]
+	x.Permit = h.pick(h.open)
+	if now := h.gates[0].now; h.rng.IntN(2) == 0 {
+		x.Until = now.Add(time.Duration(h.rng.IntN(90)-10) * time.Minute)
+	}
+	if h.rng.IntN(3) == 0 {
+		x.NotBefore = h.gates[0].now.Add(time.Duration(h.rng.IntN(30)) * time.Second)
+	}
+	x.Longest = time.Duration(h.rng.IntN(3)) * 5 * time.Minute
+	key := []string{"", "k1", "k2"}[h.rng.IntN(3)]
+	what, worked, granted := h.rng.IntN(12), h.rng.IntN(2) == 0, h.gates[0].now.Add(-time.Duration(h.rng.IntN(20))*time.Second)
+	return func(b *bench) string {
+		x.Lane = b.lane
+		switch what {
+		case 0, 6, 7:
+			return errText(b.CloseBreaker(b.Context(), b.lane, "ann"))
+		case 1:
+			list, err := b.LookAgain(b.Context())
+			return jsonOf(list) + errText(err)
+		case 2, 3:
+			return errText(b.KeyInUse(b.Context(), "k"+key, worked))
+		case 4, 5:
+			return errText(b.Probed(b.Context(), &Permit{Lane: b.lane, Granted: granted}))
+		}
+		if x.Reason == ReasonCredentials {
+			x.Key = key
+		}
+		s, err := b.Trip(b.Context(), x)
+		es, _ := b.Events(b.Context(), b.now.Add(-time.Minute), 2)
+		return jsonOf(s) + errText(err) + jsonOf(es)
 	}
 }
 

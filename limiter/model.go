@@ -25,6 +25,8 @@ type Model struct {
 	pauses    map[string]Pause    // by target and reason
 	throttles map[string]Throttle // by class and reason
 	events    []Event             // the oldest first
+	breakers  map[string]*breaker // by lane; "" is the project's
+	keys      map[string][2]int64 // by hash of a provider's key: when it worked and was refused last
 	lanes     map[string]*modelLane
 	nodes     map[string]*modelLane // those with limits that were seen
 }
@@ -32,6 +34,7 @@ type Model struct {
 // NewModel makes a Model whose clock stands at start.
 func NewModel(scope Scope, start time.Time) *Model {
 	return &Model{scope: scope, now: start, pauses: map[string]Pause{}, throttles: map[string]Throttle{},
+		breakers: map[string]*breaker{}, keys: map[string][2]int64{},
 		lanes: map[string]*modelLane{}, nodes: map[string]*modelLane{}}
 }
 
@@ -74,6 +77,7 @@ type modelLane struct {
 	classes []*modelClass
 	reason  Reason // of the cool-down
 	detail  string
+	half    []*breaker // that the request at hand may look at
 	learned learned
 	lowered []lowered // by feedback
 	inside  []int64   // by dim: the limit less outside, of those that are lowered; nil when none is

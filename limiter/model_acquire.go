@@ -8,10 +8,15 @@ import (
 // lua/acquire.lua.
 
 // closed tells whether the request may not start; ends is -1 when it is not known
-// for how long, 0 when it is open.
+// for how long, 0 when it is open. Of breakers it leaves half open those that the
+// next request looks at.
 func (m *Model) closed(n *modelLane, class, leaf string, t int64) (reason Reason, ends int64, detail string) {
+	n.half = nil
 	if p, ok := m.paused(n, class, leaf, t); ok {
 		return ReasonPaused, p.ends(), p.says()
+	}
+	if reason, ends, detail, n.half = m.tripped(n.plan.lane.short(), t); reason != "" {
+		return reason, ends, detail
 	}
 	if n.header.cool > t {
 		return n.reason, n.header.cool, n.detail
@@ -94,6 +99,10 @@ func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request
 	n.permits[q.ID] = p
 	n.leases["p"+q.ID] = p.expires
 	out := p.permit(q)
+	if n.half != nil && !q.Force {
+		look(n.half, n.plan.lane.short(), q.ID, t, p.expires)
+		out.Probe = true
+	}
 	for _, x := range append([]*modelClass{c}, path...) {
 		out.Shadow = append(out.Shadow, x.shadows(p.amounts)...)
 		out.Soft = join(out.Soft, x.softened(p.amounts))

@@ -216,7 +216,8 @@ func (m *Model) pass(n *modelLane, c *modelClass, slots int, t, since int64) (ou
 			m.readdress(c, f)
 		}
 	}
-	if reason, _, _ := m.closed(n, c.Name, "", t); reason == "" {
+	reason, _, _ := m.closed(n, c.Name, "", t)
+	if reason == "" && (n.half == nil || l.released == 0) {
 		open := m.open(n, leaves, c.Name, t)
 		m.shareOut(open)
 		var turns bool
@@ -261,6 +262,10 @@ func (m *Model) Pull(_ context.Context, l Lane, slots int) ([]Pulled, error) {
 	since := t - n.header.pulled
 	n.header.pulled = t
 	m.lapsedReleases(n, t)
+	_, _, _, half := m.tripped(l.short(), t)
+	if half != nil {
+		slots = 1
+	}
 	var out []Pulled
 	for _, c := range n.classes {
 		if c.line != nil {
@@ -268,7 +273,7 @@ func (m *Model) Pull(_ context.Context, l Lane, slots int) ([]Pulled, error) {
 		}
 	}
 	n.header.nextPull = t + 500
-	if len(out) == slots {
+	if len(out) == slots && half == nil {
 		n.header.nextPull = t + 50
 	}
 	return out, nil

@@ -19,6 +19,7 @@ func (m *Model) State(_ context.Context, l Lane) (LaneState, error) {
 	}
 	v := n.view(t)
 	v.know(m.config, m.pausesLocked(), m.throttlesLocked())
+	v.breakers = m.breakersLocked()
 	return m.settings.origins(v.state()), nil
 }
 

@@ -145,17 +145,19 @@ func readAnswer(q Request, v any, now int64) (answer, error) {
 }
 
 // readPermit reads {1, granted, expires}, and {…, reason, unit, window, node,
-// shadow} of a permit that a rule, or limits in shadow, were against.
+// shadow, look} of a permit that a rule, or limits in shadow, were against, or that
+// looks whether a breaker still holds.
 func readPermit(q Request, a []any, now int64) (answer, error) {
 	var over string
 	var shadow []string
-	if len(a) == 8 {
+	look := false
+	if len(a) == 9 {
 		n, err := numbers(a[4:6])
 		if err != nil {
 			return answer{}, err
 		}
 		over = overBy(Reason(text(a[3])), text(a[6]), n[0], n[1])
-		shadow = readShadow(text(a[7]))
+		shadow, look = readShadow(text(a[7])), a[8] == int64(1)
 		a = a[:3]
 	}
 	n, err := numbers(a[1:])
@@ -163,7 +165,7 @@ func readPermit(q Request, a []any, now int64) (answer, error) {
 		return answer{}, fmt.Errorf("limiter: strange permit %v", a)
 	}
 	p := newPermit(q, n[0], n[1])
-	p.Over, p.Shadow = over, shadow
+	p.Over, p.Shadow, p.Probe = over, shadow, look
 	return answer{now: now, permit: p}, nil
 }
 

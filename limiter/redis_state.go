@@ -21,6 +21,9 @@ func (r *Redis) State(ctx context.Context, l Lane) (LaneState, error) {
 	if err != nil {
 		return LaneState{}, err
 	}
+	if v.breakers, err = r.Breakers(ctx); err != nil {
+		return LaneState{}, err
+	}
 	c, err := r.read(ctx)
 	v.know(c.effective, pauses, throttles)
 	return c.origins(v.state()), err

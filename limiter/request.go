@@ -109,6 +109,9 @@ type Permit struct {
 	// of Config: "lane usd_per_day", "tenant/acme usd_per_month", with commas; ""
 	// when there are none. It asks for a cheaper way; it is not kept either.
 	Soft string `json:"soft,omitempty"`
+	// Probe says that a breaker is half open and this call looks whether it still
+	// holds: its outcome is to be told (Trip, Probed). It is not kept either.
+	Probe bool `json:"probe,omitempty"`
 }
 
 // Outcome is how a permit ended.

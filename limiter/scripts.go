@@ -28,6 +28,10 @@ var (
 	luaRoom string
 	//go:embed lua/hold.lua
 	luaHold string
+	//go:embed lua/breaker.lua
+	luaBreaker string
+	//go:embed lua/trip.lua
+	luaTrip string
 	//go:embed lua/line.lua
 	luaLine string
 	//go:embed lua/acquire.lua
@@ -62,9 +66,9 @@ var (
 var luaLedger = luaBase + luaSlots + luaLower + luaShape + luaNodes
 
 var (
-	acquireScript   = script(luaLedger, luaRoom, luaLine, luaHold, luaAcquire)
+	acquireScript   = script(luaLedger, luaRoom, luaLine, luaHold, luaBreaker, luaAcquire)
 	settleScript    = script(luaLedger, luaHold, luaSettle)
-	pullScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaPull)
+	pullScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaBreaker, luaPull)
 	dropScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaDrop)
 	ticketScript    = script(luaLedger, luaRoom, luaLine, luaHold, luaTicket)
 	stateScript     = script(luaLedger, luaState)
@@ -73,6 +77,7 @@ var (
 	feedbackScript  = script(luaLedger, luaFeedback)
 	coolScript      = script(luaLedger, luaCool)
 	restoreScript   = script(luaLedger, luaRestore)
+	tripScript      = script(luaBase, luaBreaker, luaTrip)
 	scopeScript     = script(luaScope)
 	pauseScript     = script(luaPause)
 	noteScript      = script(luaNote)

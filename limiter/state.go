@@ -9,14 +9,16 @@ import (
 
 // LaneState is what a lane looks like at one moment.
 type LaneState struct {
-	Lane      Lane         `json:"lane"`
-	At        time.Time    `json:"at"` // the deciding clock
-	Limits    []LimitState `json:"limits"`
-	Leaves    []LeafState  `json:"leaves"`    // lines in which jobs wait, or were lately released
-	InFlight  int64        `json:"in_flight"` // permits that are open, lapsed ones awaiting a late settle included
-	Cooldown  *Cooldown    `json:"cooldown,omitempty"`
-	Pauses    []Pause      `json:"pauses"` // that may close something here
-	Throttles []Throttle   `json:"throttles"`
+	Lane     Lane         `json:"lane"`
+	At       time.Time    `json:"at"` // the deciding clock
+	Limits   []LimitState `json:"limits"`
+	Leaves   []LeafState  `json:"leaves"`    // lines in which jobs wait, or were lately released
+	InFlight int64        `json:"in_flight"` // permits that are open, lapsed ones awaiting a late settle included
+	Cooldown *Cooldown    `json:"cooldown,omitempty"`
+	// Breakers that are not closed, of the lane and of the project.
+	Breakers  []BreakerState `json:"breakers,omitempty"`
+	Pauses    []Pause        `json:"pauses"` // that may close something here
+	Throttles []Throttle     `json:"throttles"`
 }
 
 // LimitState is one limit of a lane.
@@ -113,6 +115,7 @@ type laneView struct {
 	lend      string // what know adds
 	pauses    []Pause
 	throttles []Throttle
+	breakers  []BreakerState
 }
 
 func (v laneView) state() LaneState {
@@ -123,6 +126,11 @@ func (v laneView) state() LaneState {
 	})
 	if v.header.cool > v.now {
 		s.Cooldown = &Cooldown{Until: time.UnixMilli(v.header.cool), Reason: v.reason, Detail: v.detail}
+	}
+	for _, b := range v.breakers {
+		if b.Scope == BreakProject || b.Lane == v.plan.lane.String() {
+			s.Breakers = append(s.Breakers, b)
+		}
 	}
 	for d := range v.plan.dims {
 		s.Limits = append(s.Limits, v.limit(d))

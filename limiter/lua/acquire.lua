@@ -8,8 +8,9 @@
 --   its feature, one a line (the feature first, '' or not), 8 x amount
 -- Returns {alert, now, then for each request one of
 --   {1, granted, expires}                    a permit
---   {1, granted, expires, reason, unit, window, node, shadow}  one in spite of a
---     rule, or of limits in shadow: lines "NODE UNIT WINDOW"
+--   {1, granted, expires, reason, unit, window, node, shadow, look}  one in spite of a
+--     rule, or of limits in shadow: lines "NODE UNIT WINDOW"; look is 1 when it looks
+--     whether a breaker still holds
 --   {2, permit as stored}                    the permit that the id already holds
 --   {0, reason, unit, window, limit, used, short, retry_at, position, detail, node,
 --     use of each class}
@@ -77,13 +78,18 @@ function M.refusals()
 end
 
 -- closed tells whether the request may not start: its class, run or queue is
--- paused, or the lane rests. It gives the reason, when that ends (-1: not known),
+-- paused, a breaker is open, or the lane rests. It gives the reason, when that ends (-1: not known),
 -- and the detail.
 function M.closed(N, q, t)
   if N.held then
     M.holds()
     local ends, detail = M.paused(q.class, q.leaf, t)
     if ends then return 'paused', ends, detail end
+  end
+  if N.brk then
+    M.breakers()
+    local reason, ends, detail = M.tripped(t)
+    if reason then return reason, ends, detail end
   end
   if N.s[COOL] > t then
     local reason, detail = string.match(call('HGET', KEYS[2], 'cool') or '', '^(.-)|(.*)$')
@@ -158,6 +164,7 @@ function M.forced(N, c, q, tk, t, no)
   local cfg, o = no[1] and no[9].cfg, 2 + ((no[1] or 0) - 1) * W
   answer[4], answer[5], answer[6] = no[2], cfg and cfg[o + 1] or -1, cfg and cfg[o + 2] or -1
   answer[7], answer[8] = no[1] and no[9].node or '', answer[8] or ''
+  answer[9] = answer[9] or 0
   return answer
 end
 
@@ -201,7 +208,9 @@ function M.grant(N, c, q, tk, t)
     if c.l then c.l[PASSED], c.ldirty = (c.l[PASSED] or 0) + 1, true end
   end
   if tk then M.admitted(N, c, q.leaf, q.ticket, tk) end
-  if text ~= '' then return {1, t, ends, '', -1, -1, '', text} end
+  local look = 0
+  if M.probing and q.mode ~= '2' then look = M.look(q.id, t, ends) end
+  if text ~= '' or look == 1 then return {1, t, ends, '', -1, -1, '', text, look} end
   return {1, t, ends}
 end
 
@@ -271,7 +280,7 @@ function M.decide(N, q, t, rev)
   local large = M.larger(N, c, q)
   if large then return large end
   local no, reason, ends, detail
-  if N.held or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
+  if N.held or N.brk or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
   M.need_lines(c, q.path)
   local tk = q.ticket ~= '' and c.tickets and M.standing(N, c, q) or nil
   if q.mode == '1' then
@@ -300,12 +309,12 @@ function M.request(i)
     ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = ARGV[o + 6], feature = feature, names = names, a = a}
 end
 
-local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes')
+local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes', 'brk')
 if v[2] and v[2] ~= ARGV[3] then return {-2, M.clock()} end
 local N, t = M.open(ARGV[6])
 if not N then return {-1, t} end
 local answer, rev = {N.rebased, t}, tonumber(v[2])
-N.held, M.noded, M.rev = v[1] and M.lasts(v[1], t), v[3], rev
+N.held, M.noded, M.rev, N.brk = v[1] and M.lasts(v[1], t), v[3], rev, v[4]
 for i = 1, tonumber(ARGV[4]) do answer[2 + i] = M.decide(N, M.request(i), t, rev) end
 M.save(N)
 return answer

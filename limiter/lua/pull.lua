@@ -302,7 +302,11 @@ function M.pass(N, c, leaves, rev, slots, t, out, closed, leafy)
   return slots
 end
 
-function M.closed(N, c, t) return N.s[COOL] > t or (N.held and M.paused(c.name, '', t)) end
+-- closed tells whether nothing may be released. Where the next request looks whether
+-- a breaker still holds, one ticket at a time is enough.
+function M.closed(N, c, t)
+  return N.s[COOL] > t or N.shut or (N.half and c.l[RELEASED] > 0) or (N.held and M.paused(c.name, '', t))
+end
 
 M.lines()
 local N, t = M.open('')
@@ -313,9 +317,15 @@ if slots <= 0 or t < N.s[NEXTPULL] then
   return out
 end
 out[3], N.since, N.s[PULL] = 1, t - N.s[PULL], t
-local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes')
+local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes', 'brk')
 local rev = tonumber(v[2] or '0')
 M.noded, M.rev = v[3], rev
+if v[4] then
+  M.breakers()
+  N.shut = M.tripped(t) ~= nil
+  N.half = M.probing
+  if N.half then slots = 1 end
+end
 M.lapsed(N, t)
 local names, leaves, leafy = decode(call('HGET', KEYS[2], 'names')), nil, false
 N.held = v[1] and M.lasts(v[1], t)
@@ -331,6 +341,6 @@ for _, name in ipairs(names) do
   end
 end
 -- a pass that ended for want of slots is followed by another as soon as there are some
-N.s[NEXTPULL] = t + (slots == 0 and SOON or EVERY)
+N.s[NEXTPULL] = t + (slots == 0 and not N.half and SOON or EVERY)
 M.save(N)
 return out
