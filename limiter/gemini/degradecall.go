@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"nightshift/limiter"
@@ -91,12 +90,18 @@ func (c *call) askDegrader(req *http.Request, cause DegradeCause) (a DegradedAns
 }
 
 func (c *call) degradeRequest(req *http.Request, cause DegradeCause) DegradeRequest {
+	r := c.asRequest()
+	r.Cause, r.Denied, r.Verdict = cause, c.obs.Denied, c.obs.Verdict
+	r.Call = func(ctx context.Context, model string, body []byte) (*http.Response, error) {
+		return c.callOther(ctx, req, model, body)
+	}
+	return r
+}
+
+// asRequest is the call as such, without why it gets no answer.
+func (c *call) asRequest() DegradeRequest {
 	return DegradeRequest{
-		Cause: cause, Caller: c.caller, Lane: c.obs.Lane, Model: c.model, Version: c.version(req), Stream: c.route.rule.stream,
-		Body: c.body, Denied: c.obs.Denied, Verdict: c.obs.Verdict,
-		Call: func(ctx context.Context, model string, body []byte) (*http.Response, error) {
-			return c.callOther(ctx, req, model, body)
-		},
+		Caller: c.caller, Lane: c.obs.Lane, Model: c.model, Version: c.route.version, Stream: c.route.rule.stream, Body: c.body,
 	}
 }
 
@@ -129,7 +134,7 @@ func (c *call) callOther(ctx context.Context, req *http.Request, model string, b
 func (c *call) requestFor(ctx context.Context, req *http.Request, model string, body []byte) *http.Request {
 	out := req.Clone(ctx)
 	u := *c.t.base
-	path := "/" + c.version(req) + "/models/" + model + ":" + c.route.method
+	path := "/" + c.route.version + "/models/" + model + ":" + c.route.method
 	if u.Path += path; u.RawPath != "" {
 		u.RawPath += path
 	}
@@ -137,9 +142,4 @@ func (c *call) requestFor(ctx context.Context, req *http.Request, model string, 
 	out.URL, out.GetBody, out.TransferEncoding = &u, nil, nil
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return out
-}
-
-func (c *call) version(req *http.Request) string {
-	v, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(req.URL.Path, c.t.base.Path), "/"), "/")
-	return v
 }

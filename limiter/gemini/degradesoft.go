@@ -10,7 +10,7 @@ import (
 // short, and gives the permit back. Nil: the call goes out.
 func (c *call) spare(req *http.Request) *http.Response {
 	p := c.obs.Permit
-	if p == nil || softOf(p) == "" || !c.mayDegrade() {
+	if p == nil || p.Soft == "" || !c.mayDegrade() {
 		return nil
 	}
 	resp := c.degrade(req, CauseSoftSpend)
@@ -22,6 +22,3 @@ func (c *call) spare(req *http.Request) *http.Response {
 	}
 	return resp
 }
-
-// softOf is the money limit that is nearly reached: "tenant/acme usd_per_month".
-func softOf(*limiter.Permit) string { return "" }

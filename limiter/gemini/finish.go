@@ -49,6 +49,9 @@ func (c *call) finished(resp *http.Response, body []byte) {
 		a.push(body)
 	}
 	c.end(a, Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil)
+	if c.keeper() != nil {
+		c.keep(body)
+	}
 }
 
 // lost ends a call that was sent, perhaps, and got no whole answer.

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"nightshift/limiter"
@@ -10,6 +11,7 @@ import (
 // count adds one call.
 func (s *UsageSample) count(r Record) {
 	waited := time.Duration(r.WaitMS) * time.Millisecond
+	s.countDegraded(r)
 	switch {
 	case r.Sent:
 		s.Calls, s.Sent = s.Calls+1, s.Sent+1
@@ -22,7 +24,7 @@ func (s *UsageSample) count(r Record) {
 		s.Queued++
 	case refusedForNow(r):
 		s.Calls, s.Refused = s.Calls+1, s.Refused+1
-		if r.Node != "" {
+		if r.Node != "" || r.saved() {
 			s.OwnLimit++
 		}
 		s.Waited.Add(waited)
@@ -31,9 +33,27 @@ func (s *UsageSample) count(r Record) {
 	}
 }
 
+func (s *UsageSample) countDegraded(r Record) {
+	if r.Degraded == nil {
+		return
+	}
+	if i := slices.Index(DegradeCauses[:], r.Degraded.Reason); i >= 0 {
+		s.Degraded[i]++
+	}
+	if i := slices.Index(degradeKinds[:], r.Degraded.Kind); i >= 0 {
+		s.DegradedBy[i]++
+	}
+}
+
+// saved holds for a call that could have been made, and was not, to save money.
+func (r Record) saved() bool { return r.Degraded != nil && r.Degraded.Reason == CauseSoftSpend }
+
 // refusedForNow holds for a refusal that another moment would not have met: the
 // caller is without an answer, and not by its own doing.
 func refusedForNow(r Record) bool {
+	if r.saved() {
+		return true
+	}
 	switch r.Refusal {
 	case "", limiter.ReasonTooLarge, limiter.ReasonUnknownLane:
 		return false

@@ -130,6 +130,9 @@ func (c *call) recordEnd(r *Record, err error) {
 	if v := o.Verdict; v != nil {
 		r.provider(*v)
 	}
+	if r.saved() && o.Permit != nil {
+		r.Limit = o.Permit.Soft
+	}
 	if r.Decision == "" {
 		r.Decision = o.passed(r.Sent)
 	}

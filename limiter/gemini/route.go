@@ -35,6 +35,8 @@ type route struct {
 	model  string // normalized; "" for the list of models
 	method string
 	rule   rule
+
+	version string // of the API
 }
 
 // RefusedError says why a request is not one that may go to Gemini. No permit
@@ -81,7 +83,7 @@ func parseRoute(path string) (route, error) {
 		return route{}, refuse(http.StatusNotFound, "path %q has the version twice: the SDK adds it, so leave it out of the base URL", path)
 	}
 	if rest == "models" {
-		return route{rule: rules[""]}, nil
+		return route{rule: rules[""], version: version}, nil
 	}
 	name, method, called := strings.Cut(rest, ":")
 	rule, known := rules[method]
@@ -91,7 +93,7 @@ func parseRoute(path string) (route, error) {
 	if !resourceName(name) {
 		return route{}, refuse(http.StatusBadRequest, "%q is not a model", name)
 	}
-	return route{model: NormalizeModel(name), method: method, rule: rule}, nil
+	return route{model: NormalizeModel(name), method: method, rule: rule, version: version}, nil
 }
 
 // resourceName holds for "models/NAME" and "tunedModels/NAME".

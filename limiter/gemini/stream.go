@@ -13,6 +13,7 @@ import (
 func (c *call) watch(resp *http.Response) io.ReadCloser {
 	s := &streamBody{call: c, body: resp.Body, header: resp.Header, answer: newAnswer()}
 	s.progress.charged = c.obs.Estimate
+	s.keeping = c.keeper() != nil
 	s.push = s.answer.push
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
 		s.push = (&events{answer: s.answer}).push
@@ -34,12 +35,15 @@ type streamBody struct {
 	answer   *answer
 	push     func([]byte)
 	progress progress
+	keeping  bool   // the answer is wanted again
+	kept     []byte // of it so far
 }
 
 func (s *streamBody) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p)
 	s.mu.Lock()
 	s.push(p[:n])
+	s.collect(p[:n])
 	s.noteFirst()
 	s.charge()
 	s.mu.Unlock()
@@ -88,4 +92,5 @@ func (s *streamBody) finish(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.call.end(s.answer, Answer{Status: s.call.obs.Status, Header: s.header, Err: cause}, cause)
+	s.keep(cause)
 }

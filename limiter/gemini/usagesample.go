@@ -44,7 +44,14 @@ type UsageSample struct {
 	EstimatedOutput int64 // of Measured: output tokens charged before the call
 	MeasuredOutput  int64 // of Measured: output tokens that the provider counted, thinking included
 	UnderOutput     int64 // of Measured: calls that had more output than was charged
-	OwnLimit        int64 // of Refused: by a limit of the caller's own tenant, team, key or feature
+	OwnLimit        int64 // of Refused: by a limit of the caller's own tenant, team, key or feature, or to save money
+
+	// Degraded are those of Calls, by DegradeCauses, that got another answer than
+	// their model's; they are counted as refused or failed too, since they are no
+	// success of the provider. DegradedBy are the same by kind of answer: cached,
+	// light, model, canned.
+	Degraded   [len(DegradeCauses)]int64
+	DegradedBy [len(degradeKinds)]int64
 
 	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
 	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
@@ -57,7 +64,7 @@ const OtherFeature = "other"
 // counters gives every counter in the order in which they are stored; new ones
 // go to the end.
 func (s *UsageSample) counters() []*int64 {
-	return []*int64{
+	list := []*int64{
 		&s.Calls, &s.Sent, &s.Refused, &s.Queued, &s.Invalid,
 		&s.Good, &s.Provider429, &s.ProviderFailed, &s.Abandoned, &s.RequestFaults,
 		&s.Bypassed, &s.Soft, &s.WouldRefuse,
@@ -65,6 +72,13 @@ func (s *UsageSample) counters() []*int64 {
 		&s.Measured, &s.EstimatedInput, &s.MeasuredInput, &s.UnderInput,
 		&s.EstimatedOutput, &s.MeasuredOutput, &s.UnderOutput, &s.OwnLimit,
 	}
+	for i := range s.Degraded {
+		list = append(list, &s.Degraded[i])
+	}
+	for i := range s.DegradedBy {
+		list = append(list, &s.DegradedBy[i])
+	}
+	return list
 }
 
 func (s *UsageSample) histograms() []*Histogram {
