@@ -5,26 +5,25 @@ import (
 	"strings"
 
 	"nightshift/jobs"
+	"nightshift/limiter/gemini"
 
 	"google.golang.org/genai"
 )
 
-// How often an answer that came but cannot be used is asked for again: some are
-// chance, and each further attempt is paid for.
-const (
-	emptyAttempts  = 3
-	sampleAttempts = 3
-)
+// emptyAttempts is how often a row is tried whose answers come and are empty: some
+// of that is chance, and each further attempt is paid for.
+const emptyAttempts = 3
 
 // readGenerated judges a 200 answer of generateContent. All of these are billed.
-// The actions follow the API's own page on finish reasons
-// (ai.google.dev/api/generate-content#FinishReason).
+// What a finish reason means stands in the one table of gemini.FinishOf.
 func readGenerated(resp *genai.GenerateContentResponse) outcome {
 	if resp == nil {
 		return bad("empty", "the answer has no body", emptyAttempts)
 	}
-	if f := resp.PromptFeedback; f != nil && f.BlockReason != "" {
-		return ended(jobs.Blocked, lower(f.BlockReason), blockMessage("the prompt was blocked", string(f.BlockReason), f.BlockReasonMessage))
+	if f := resp.PromptFeedback; f != nil {
+		if block, is := gemini.BlockOf(string(f.BlockReason)); is {
+			return ended(jobs.Blocked, strings.ToLower(block.Reason), blockMessage("the prompt was blocked", block.Reason, f.BlockReasonMessage))
+		}
 	}
 	c := firstCandidate(resp)
 	if c == nil {
@@ -32,31 +31,38 @@ func readGenerated(resp *genai.GenerateContentResponse) outcome {
 	}
 	text := answerText(c)
 	out := readFinish(c, text, thoughts(resp))
-	out.output, out.finish, out.model = text, string(c.FinishReason), resp.ModelVersion
+	out.output, out.finish, out.model, out.token = text, string(c.FinishReason), resp.ModelVersion, c.ContinuationToken
 	return out
 }
 
 // readFinish decides by how generation ended.
 func readFinish(c *genai.Candidate, text string, thoughts int32) outcome {
-	reason := lower(c.FinishReason)
-	switch c.FinishReason {
-	case genai.FinishReasonStop:
+	f := gemini.FinishOf(string(c.FinishReason))
+	reason := strings.ToLower(f.Reason)
+	switch f.End {
+	case gemini.FinishGood:
 		if text == "" {
 			return bad("empty", "the model ended without an answer (finish reason STOP)", emptyAttempts)
 		}
 		return outcome{end: jobs.Done}
-	case genai.FinishReasonMaxTokens:
-		return ended(jobs.Truncated, reason, maxTokensMessage(text, thoughts))
-	case genai.FinishReasonSafety, genai.FinishReasonProhibitedContent, genai.FinishReasonBlocklist, genai.FinishReasonSPII,
-		genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent:
-		return ended(jobs.Blocked, reason, blockMessage("the answer was blocked", string(c.FinishReason), c.FinishMessage))
-	case genai.FinishReasonRecitation, genai.FinishReasonImageRecitation, genai.FinishReasonLanguage:
-		return ended(jobs.Failed, reason, blockMessage("the model refused to go on", string(c.FinishReason), c.FinishMessage))
-	case "", genai.FinishReasonUnspecified:
-		return bad(causeIncomplete, "the answer ends without a finish reason", 0)
-	default: // malformed calls, OTHER and what the future brings: chance, mostly
-		return bad(reason, blockMessage("no usable answer", string(c.FinishReason), c.FinishMessage), sampleAttempts)
+	case gemini.FinishCut:
+		cause, message := truncation(text, thoughts)
+		return ended(jobs.Truncated, cause, message)
+	case gemini.FinishBlocked:
+		return ended(jobs.Blocked, reason, blockMessage("the answer was blocked", f.Reason, c.FinishMessage))
+	case gemini.FinishRefused:
+		return ended(jobs.Failed, reason, blockMessage("the model refused to go on", f.Reason, c.FinishMessage))
+	case gemini.FinishOpen:
+		return bad(causeIncomplete, openMessage(f.Reason), 0)
 	}
+	return bad(reason, blockMessage("no usable answer", f.Reason, c.FinishMessage), f.Retries+1)
+}
+
+func openMessage(reason string) string {
+	if reason == "CONTINUATION" {
+		return "the model wants to go on (CONTINUATION), and its answer does not say from where"
+	}
+	return "the answer ends without a finish reason"
 }
 
 // firstCandidate is the candidate of the lowest index: the list need not be in
@@ -92,11 +98,19 @@ func thoughts(resp *genai.GenerateContentResponse) int32 {
 	return resp.UsageMetadata.ThoughtsTokenCount
 }
 
-func maxTokensMessage(text string, thoughts int32) string {
+// causeThinking is an answer that was cut before it began.
+const (
+	causeMaxTokens = "max_tokens"
+	causeThinking  = "truncated_by_thinking"
+)
+
+// truncation tells an answer that is too long from one that never began: they are
+// mended in different ways.
+func truncation(text string, thoughts int32) (cause, message string) {
 	if text == "" && thoughts > 0 {
-		return fmt.Sprintf("truncated by thinking: all of the output limit went into %d thought tokens; raise max_output_tokens or lower thinking_budget", thoughts)
+		return causeThinking, fmt.Sprintf("truncated by thinking: all of the output limit went into %d thought tokens; raise max_output_tokens or lower thinking_budget", thoughts)
 	}
-	return "the answer reached max_output_tokens; its beginning is kept"
+	return causeMaxTokens, "the answer reached max_output_tokens; its beginning is kept"
 }
 
 func blockMessage(what, reason, detail string) string {
@@ -105,8 +119,6 @@ func blockMessage(what, reason, detail string) string {
 	}
 	return what + " (" + reason + ")"
 }
-
-func lower[T ~string](s T) string { return strings.ToLower(string(s)) }
 
 // readEmbedded judges a 200 answer of an embedding call for one text.
 func readEmbedded(resp *genai.EmbedContentResponse) outcome {

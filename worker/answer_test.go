@@ -18,7 +18,7 @@ func TestAnswers(t *testing.T) {
 		{"candidate 1 comes first", `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"},{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "done: a"},
 		{"prompt blocked", `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`, "ends blocked prohibited_content 200"},
 		{"answer blocked", `{"candidates":[{"finishReason":"SAFETY"}]}`, "ends blocked safety 200"},
-		{"recitation is not asked again", `{"candidates":[{"finishReason":"RECITATION"}]}`, "ends failed recitation 200"},
+		{"recitation", `{"candidates":[{"finishReason":"RECITATION"}]}`, "ends failed recitation 200"},
 		{"cut", `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"MAX_TOKENS"}]}`, "ends truncated max_tokens 200"},
 		{"STOP without parts", `{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}`, "fails empty 200"},
 		{"STOP with thoughts only", `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]},"finishReason":"STOP"}]}`, "fails empty 200"},

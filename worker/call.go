@@ -48,12 +48,12 @@ func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
 		resp, err := models.EmbedContent(ctx, j.run.Spec.Model, genai.Text(j.prompt), &config)
 		return readEmbedded(resp), err
 	}
-	config := j.run.config
+	config := l.configOf(j)
 	if j.system != "" {
 		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: j.system}}}
 	}
-	resp, err := models.GenerateContent(ctx, j.run.Spec.Model, genai.Text(j.prompt), &config)
-	return readGenerated(resp), err
+	resp, err := models.GenerateContent(ctx, j.run.Spec.Model, conversation(j), &config)
+	return j.joined(readGenerated(resp)), err
 }
 
 // failed finds the reason of a call that brought no answer, from the nearest:

@@ -32,6 +32,7 @@ func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
 		l.w.stats.finished(out.end)
 		l.report(r)
 	}
+	l.dropDraft(ctx, j)
 	return nil
 }
 
@@ -105,8 +106,8 @@ func (w *Worker) deliverOnce(ctx context.Context) {
 func (l *lane) result(j *job, out outcome) jobs.Result {
 	return jobs.Result{
 		Row: j.row, Run: j.task.Run, Index: j.task.Index, Status: out.end.String(),
-		Output: out.output, Parsed: out.parsed, Embedding: out.embedding, Fields: j.begun.Fields,
-		Model: out.model, Finish: out.finish, Usage: out.usage, MicroUSD: j.microUS,
+		Output: out.output, Raw: j.raw(out), Parsed: out.parsed, Embedding: out.embedding, Fields: j.begun.Fields,
+		Model: out.model, Finish: out.finish, Usage: j.draft.Usage.Add(out.usage), MicroUSD: addCost(j.draft.MicroUSD, j.microUS),
 		Attempts: j.attempt, WaitedMS: j.waited.Milliseconds(), TookMS: j.took.Milliseconds(),
 		Error: out.fail, Key: j.key, Finished: l.w.cfg.Now().UTC(),
 	}

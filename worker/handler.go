@@ -19,7 +19,8 @@ type job struct {
 	begun     jobs.Begun
 	looked    time.Time // when it was begun
 	run       *run
-	attempt   int  // from 1
+	attempt   int // from 1
+	draft     jobs.Draft
 	slot      bool // a call slot is held
 	paid      bool // it counts in Worker.paid
 	placeOnly bool // a place in the line is wanted, never a call
@@ -106,7 +107,10 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 	case err != nil:
 		return l.away("the run's record", err)
 	}
-	return l.settle(ctx, j, l.look(ctx, j))
+	if err := l.loadDraft(ctx, j); err != nil {
+		return l.away("what earlier calls brought", err)
+	}
+	return l.settle(ctx, j, l.further(j, l.look(ctx, j)))
 }
 
 // drop gives the row's place in the line back: it ends without the permit that
@@ -134,7 +138,7 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 			out = bad("internal", fmt.Sprint("panic: ", p), 0)
 		}
 	}()
-	if j.attempt > l.attempts(j) {
+	if j.attempt > l.attempts(j)+j.draft.Extra {
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "attempts_exhausted",
 			Message: fmt.Sprintf("%d attempts failed or lost their worker", j.attempt-1)}}
 	}

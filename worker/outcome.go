@@ -27,16 +27,19 @@ type outcome struct {
 	lane  bool           // fail: it may be the lane's trouble and not the row's
 	// dropped: the call was aborted by a person; the row itself is not to blame.
 	dropped bool
+	again   bool // one more call is worth it, whatever the end says: see further
 	answer
 }
 
 // answer is what a call brought.
 type answer struct {
 	output    string
+	raw       string // as it came, where output is not that
 	parsed    []byte
 	embedding []float32
 	finish    string
 	model     string
+	token     []byte // from where the model would go on
 	usage     *jobs.Usage
 }
 

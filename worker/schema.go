@@ -17,6 +17,9 @@ func (r *run) readJSON(out outcome) outcome {
 	if !r.json || out.end != jobs.Done {
 		return out
 	}
+	if inner, fenced := unfence(out.output); fenced {
+		out.output, out.raw = inner, out.output
+	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(out.output)); err != nil {
 		return asSchemaFailure(out, "the answer is not JSON: "+err.Error())
@@ -26,6 +29,27 @@ func (r *run) readJSON(out outcome) outcome {
 	}
 	out.parsed = compact.Bytes()
 	return out
+}
+
+// causeSchema is an answer that is not what the run asked for.
+const causeSchema = "schema"
+
+// unfence takes JSON out of the code fence that some models put around it: the
+// whole answer is one block, ```json or bare. What stands among other text is no
+// answer to be guessed at.
+func unfence(text string) (inner string, fenced bool) {
+	const fence = "```"
+	body, opens := strings.CutPrefix(strings.TrimSpace(text), fence)
+	body, closes := strings.CutSuffix(body, fence)
+	language, inner, lines := strings.Cut(body, "\n")
+	if !opens || !closes || !lines || strings.Contains(inner, fence) {
+		return "", false
+	}
+	switch strings.ToLower(strings.TrimSpace(language)) {
+	case "", "json", "jsonc", "json5":
+		return strings.TrimSpace(inner), true
+	}
+	return "", false
 }
 
 func (r *run) validate(text []byte) error {
@@ -40,7 +64,7 @@ func (r *run) validate(text []byte) error {
 }
 
 func asSchemaFailure(out outcome, message string) outcome {
-	out.end, out.fail = jobs.Failed, &jobs.RowError{Cause: "schema", Status: 200, Message: short(message)}
+	out.end, out.fail = jobs.Failed, &jobs.RowError{Cause: causeSchema, Status: 200, Message: short(message)}
 	return out
 }
 

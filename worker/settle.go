@@ -24,27 +24,30 @@ func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 	case out.wait > 0:
 		out.wait = l.cut(j, out.wait)
 		return l.putBack(ctx, j, out)
+	case out.again && l.keepDraft(ctx, j, out):
+		return l.tryAgain(ctx, j, out)
 	case out.end == jobs.None && !l.last(j, out):
+		l.keepDraft(ctx, j, out)
 		return l.tryAgain(ctx, j, out)
 	case out.end == jobs.None && out.lane && (l.health.bad(l.w.cfg.Now()) || l.way.doubtful(l.w.cfg.Now())):
 		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")"})
 	case out.end == jobs.None:
 		out.end = lastState(out)
-		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.attempts(j))
+		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.attempts(j)+j.draft.Extra)
 	}
 	if !j.called {
 		l.drop(ctx, j)
 	}
-	return l.finish(ctx, j, out)
+	return l.finish(ctx, j, j.fallBack(out))
 }
 
-// last says whether a failure was the row's last attempt.
+// last says whether a failure was the row's last attempt: of all, or of those that
+// its cause is worth.
 func (l *lane) last(j *job, out outcome) bool {
-	limit := l.attempts(j)
-	if out.limit > 0 {
-		limit = min(limit, out.limit)
+	if out.limit > 0 && j.draft.Tries[out.fail.Cause]+1 >= out.limit {
+		return true
 	}
-	return j.attempt >= limit
+	return j.attempt >= l.attempts(j)+j.draft.Extra
 }
 
 // lastState is the end of a row that is out of attempts.
@@ -84,7 +87,10 @@ func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
 	}
 	l.w.stats.retries.Add(1)
 	after := backoff(j.attempt)
-	text := fmt.Sprintf("attempt %d of %d failed: %s: %s", j.attempt, l.attempts(j), out.fail.Cause, out.fail.Message)
+	text := fmt.Sprintf("attempt %d of %d failed: %s: %s", j.attempt, l.attempts(j)+j.draft.Extra, out.fail.Cause, out.fail.Message)
+	if out.again {
+		after = backoff(0)
+	}
 	l.w.cfg.Logger.Debug("row failed and will be tried again", "row", j.row, "run", j.task.Run, "cause", out.fail.Cause, "status", out.fail.Status, "after", after)
 	return &retryError{text: text, after: after}
 }

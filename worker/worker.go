@@ -22,6 +22,7 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/genai"
@@ -45,6 +46,10 @@ type Config struct {
 	CallTimeout time.Duration
 	// Attempts is how often a row is tried when its run does not say. Default 5.
 	Attempts int
+
+	// Models knows how much output a model gives, for runs whose cap may grow.
+	// Optional: gemini.DefaultMaxOutput without it.
+	Models *gemini.LaneMap
 
 	// Limits is the revision (a digest) of the limits that this process was
 	// configured with, so that a fleet that does not agree can be told. Optional.

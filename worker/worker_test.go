@@ -159,7 +159,7 @@ func TestEndsOfAnswers(t *testing.T) {
 		r.start(r.config())
 		r.await(run, 5*time.Minute)
 		want := map[string]string{
-			"r0": "blocked safety 1", "r1": "blocked safety 1", "r2": "failed recitation 1", "r3": "truncated max_tokens 1",
+			"r0": "blocked safety 1", "r1": "blocked safety 1", "r2": "failed recitation 2", "r3": "truncated truncated_by_thinking 1",
 			"r4": "done 2", "r5": "failed empty 3", "r6": "done 2", "r7": "done 2", "r8": "done 2", "r9": "done 2", "r10": "done 1",
 		}
 		for row, res := range r.results(run) {
