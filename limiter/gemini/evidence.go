@@ -11,87 +11,95 @@ import (
 // evidence is what there is to judge an answer by.
 type evidence struct {
 	status   int             // of HTTP, or where that says nothing of the error inside
+	bare     bool            // HTTP gave no status
 	codes    map[string]bool // string codes and gRPC statuses, in lower case
 	reasons  map[string]bool // of ErrorInfo, as they are written
 	quotas   []violation
+	known    map[violation]bool // the quotas, so that none is there twice
 	hints    hints
 	messages string // what was said to people, in lower case
-	text     string // the whole body in lower case
+	text     string // the body in lower case, as far as it is read for words
 	html     bool
 	now      time.Time
 }
 
+// wordBytes bounds what is searched for words. What is structured is read in full.
+const wordBytes = 512 << 10
+
 // gather reads an answer. Everything structured goes before the text.
 func gather(a Answer, now time.Time) *evidence {
 	body := bytes.TrimLeft(a.Body, " \r\n\t\ufeff")
-	e := &evidence{codes: map[string]bool{}, reasons: map[string]bool{}, now: now, status: a.Status}
+	e := &evidence{codes: map[string]bool{}, reasons: map[string]bool{}, known: map[violation]bool{}, now: now, status: a.Status}
+	e.bare = a.Status == 0 || a.Status >= firstCloseCode
+	if e.bare {
+		e.status = 0
+	}
 	if len(body) > 0 && body[0] == '<' {
 		e.html = true
-		e.hints = findHints(nil, "", a.Header, now)
-		return e
+		e.text = lower(string(body[:min(len(body), pageBytes)]))
+	} else {
+		e.read(string(body))
 	}
-	raw := string(body[:min(len(body), shredBytes)])
-	objects := shred(raw)
-	e.text = strings.ToLower(raw)
-	e.readErrors(objects)
-	e.quotas = findViolations(objects)
-	e.hints = findHints(objects, raw, a.Header, now)
+	e.hints.head(a.Header, now)
 	if e.messages == "" {
 		e.messages = e.text
 	}
 	if e.status == 0 || e.status/100 == 2 {
-		e.status = e.statusInside()
+		e.status = e.statusInside(a.Status)
 	}
 	return e
 }
 
+// read takes apart a body that is no page.
+func (e *evidence) read(raw string) {
+	var said, text strings.Builder
+	for part := range parts(raw) {
+		objects := shred(part)
+		e.readErrors(objects, &said)
+		for _, q := range findViolations(objects) {
+			if !e.known[q] {
+				e.known[q] = true
+				e.quotas = append(e.quotas, q)
+			}
+		}
+		part = lower(part[:min(len(part), max(0, wordBytes-text.Len()))])
+		text.WriteString(part)
+		e.hints.find(objects, part, e.now)
+	}
+	e.messages, e.text = said.String(), text.String()
+}
+
 // readErrors collects codes, reasons and messages. The innermost error's
 // numeric code is the provider's own; what wraps it is a proxy's.
-func (e *evidence) readErrors(objects []object) {
-	var said strings.Builder
+func (e *evidence) readErrors(objects []object, said *strings.Builder) {
 	for i := range objects {
 		o := &objects[i]
-		for _, p := range o.pairs {
-			switch strings.ToLower(p.key) {
-			case "code":
+		for j := range o.pairs {
+			switch p := &o.pairs[j]; {
+			case p.is("code"):
 				e.code(p.value, o.braced)
-			case "status":
+			case p.is("status"):
 				if p.value == strings.ToUpper(p.value) {
-					e.codes[strings.ToLower(p.value)] = true
+					e.codes[lower(p.value)] = true
 				}
-			case "reason":
+			case p.is("reason"):
 				e.reasons[p.value] = true
-			case "message":
-				said.WriteString(strings.ToLower(p.value))
+			case p.is("message") && said.Len() < wordBytes:
+				said.WriteString(lower(p.value))
 				said.WriteByte('\n')
 			}
 		}
 	}
-	e.messages = said.String()
 }
 
 func (e *evidence) code(value string, braced bool) {
 	n, err := strconv.Atoi(value)
 	switch {
 	case err != nil:
-		e.codes[strings.ToLower(value)] = true
-	case n >= 400 && n < 600 && (braced || e.status/100 == 2):
+		e.codes[lower(value)] = true
+	case n >= 400 && n < 600 && (braced || e.bare || e.status/100 == 2):
 		e.status = n
 	}
-}
-
-// statusInside gives the HTTP status that the named code stands for, where HTTP
-// gave none.
-func (e *evidence) statusInside() int {
-	if e.status >= 400 {
-		return e.status
-	}
-	for _, c := range codeStatus {
-		if e.codes[c.code] || e.status == 0 && strings.Contains(c.code, "_") && strings.Contains(e.text, c.code) {
-			return c.status
-		}
-	}
-	return e.status
 }
 
 // codeStatus is the HTTP status of each gRPC status and of each string code of
@@ -112,7 +120,7 @@ var codeStatus = []struct {
 	{"invalid_argument", 400},
 	{"invalid_request", 400},
 	{"failed_precondition", 400},
-	{"out_of_range", 400},
+	{"out_of_range", 416},
 	{"not_found", 404},
 	{"already_exists", 409},
 	{"aborted", 409},

@@ -3,7 +3,6 @@ package gemini
 import (
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,37 +18,89 @@ type hints struct {
 // longestHint is the most that is believed. More is nonsense or meant for people.
 const longestHint = 7 * 24 * time.Hour
 
-// retryText is how messages say it: "Please retry in 12.5s.", "will reset after
-// 5h59m59s", "retry in 18h28m".
-var retryText = regexp.MustCompile(`(?i)(?:retry|try again|reset|resets|available)(?: again)? (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+|\d+(?:\.\d+)?)`)
-
 func (h *hints) add(d time.Duration, ok bool) {
 	if ok {
 		h.longest = max(h.longest, d)
 	}
 }
 
-// findHints collects them from the details, the text and the headers.
-func findHints(objects []object, text string, head http.Header, now time.Time) (h hints) {
+// find takes those of the details and of the text, which is in lower case.
+func (h *hints) find(objects []object, text string, now time.Time) {
 	for i := range objects {
 		o := &objects[i]
-		for _, name := range []string{"retryDelay", "retry_delay", "quotaResetDelay"} {
-			h.add(parseDelay(o.get(name)))
+		for j := range o.pairs {
+			switch p := &o.pairs[j]; {
+			case p.is("retryDelay", "retry_delay", "quotaResetDelay"):
+				h.add(parseDelay(p.value))
+			case p.is("quotaResetTimeStamp"):
+				if at, err := time.Parse(time.RFC3339, p.value); err == nil {
+					h.add(usable(at.Sub(now).Seconds()))
+				}
+			}
 		}
 		if o.name == "retryDelay" || o.name == "retry_delay" {
 			h.add(parseDelay(o.get("seconds")))
 		}
-		if at, err := time.Parse(time.RFC3339, o.get("quotaResetTimeStamp")); err == nil {
-			h.add(usable(at.Sub(now).Seconds()))
-		}
 	}
-	for _, m := range retryText.FindAllStringSubmatch(text, 16) {
-		h.add(parseDelay(m[1]))
-	}
+	h.told(text, " in ")
+	h.told(text, " after ")
+}
+
+// head takes Retry-After.
+func (h *hints) head(head http.Header, now time.Time) {
 	h.header = h.longest == 0
 	h.add(retryAfter(head.Get("Retry-After"), now))
 	h.header = h.header && h.longest > 0
-	return h
+}
+
+// comesBack are the words before a time to come back at: "Please retry in 12.5s.",
+// "will reset after 5h59m59s", "try again in 2 minutes".
+var comesBack = []string{"retry", "again", "reset", "resets", "available"}
+
+// told finds times in the text behind one of its prepositions.
+func (h *hints) told(text, preposition string) {
+	for {
+		before, after, ok := strings.Cut(text, preposition)
+		if !ok {
+			return
+		}
+		for _, word := range comesBack {
+			if strings.HasSuffix(before, word) {
+				h.add(spokenDelay(after))
+				break
+			}
+		}
+		text = after
+	}
+}
+
+// spokenUnits are the words for a unit behind a number.
+var spokenUnits = map[string]time.Duration{
+	"ms": time.Millisecond, "milliseconds": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"day": 24 * time.Hour, "days": 24 * time.Hour,
+}
+
+// spokenDelay reads the time that a text begins with: "12.5s. And …", "5h59m59s",
+// "45", "10 minutes".
+func spokenDelay(text string) (time.Duration, bool) {
+	text = text[:min(len(text), 40)]
+	end := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789.hms", r) })
+	if end < 0 {
+		end = len(text)
+	}
+	number, rest := strings.TrimRight(text[:end], "."), strings.TrimLeft(text[end:], " ")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return parseDelay(number)
+	}
+	word, _, _ := strings.Cut(rest, " ")
+	if unit, ok := spokenUnits[strings.TrimRight(word, `.,;:!)"'`+"\\`\n\r")]; ok {
+		n *= unit.Seconds()
+	}
+	return usable(n)
 }
 
 // parseDelay reads "45.8s", "5h59m59.9s" and "45".

@@ -3,6 +3,7 @@ package gemini
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 	_ "time/tzdata" // the Pacific day must be known on hosts without zone files
 )
@@ -102,45 +103,60 @@ func place(e *evidence) (Verdict, bool) {
 // quota: the worst of all the violations, in whatever order they come.
 func quota(e *evidence) (Verdict, bool) {
 	var worst Verdict
+	var decided violation
 	if !e.quotaAnswer() {
 		return none, false
 	}
 	for _, q := range e.quotas {
 		v := e.violated(q)
 		if rank(v) > rank(worst) {
-			worst = v
+			worst, decided = v, q
 		}
 	}
 	if worst.Kind == "" {
 		return none, false
 	}
-	for _, q := range e.quotas {
-		if note := q.evidence(); note != worst.Evidence[0] {
-			worst.Evidence = append(worst.Evidence, note)
-		}
-	}
+	note := decided.evidence()
+	worst.Bucket, worst.Evidence = NormalizeModel(decided.model), append([]string{note}, e.others(note)...)
 	if e.hints.longest > 0 {
 		worst.Evidence = append(worst.Evidence, fmt.Sprintf("hint %s", e.hints.longest))
 	}
 	return worst, true
 }
 
+// mostNotes of a verdict are given, then how many more there are.
+const mostNotes = 8
+
+// others are notes of the violations that did not decide.
+func (e *evidence) others(decided string) (notes []string) {
+	for i, q := range e.quotas {
+		if note := q.evidence(); note != decided && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+		if more := len(e.quotas) - i - 1; len(notes) == mostNotes && more > 0 {
+			return append(notes, fmt.Sprintf("and %d more", more))
+		}
+	}
+	return notes
+}
+
 // violated says what one violation means. The hint never tells the kind: a
 // spent day comes with a hint of seconds, and a quota of zero with one too.
 func (e *evidence) violated(q violation) Verdict {
-	v := Verdict{Scope: ScopeModel, Reason: q.unit(), Bucket: NormalizeModel(q.model), Limit: q.value, Evidence: []string{q.evidence()}}
-	if q.tool() {
+	n := q.names()
+	v := Verdict{Scope: ScopeModel, Reason: n.unit(), Limit: q.value}
+	if n.tool() {
 		v.Scope = ScopeTool
 	}
-	switch {
-	case q.known && q.value == 0 && q.paid():
+	switch window := n.window(); {
+	case q.known && q.value == 0 && n.paid():
 		v.Kind, v.Scope, v.Reason = BudgetStop, ScopeProject, "limit_zero"
 	case q.known && q.value == 0:
 		v.Kind, v.Reason = Permanent, "limit_zero"
-	case q.window() == dayWindow:
-		v.Kind, v.RetryAt = DailyReset, e.dayEnds()
+	case window == dayWindow, window != minuteWindow && e.hints.longest >= time.Hour: // no minute's quota takes hours
+		v.Kind, v.RetryAt, v.Reason = DailyReset, e.dayEnds(), n.perDay()
 		v.RetryAfter = v.RetryAt.Sub(e.now)
-	case q.window() == minuteWindow:
+	case window == minuteWindow, window == likelyMinute:
 		v.Kind, v.RetryAfter = Wait, min(e.waitOr(time.Minute), time.Hour)
 	case e.hints.longest > 0:
 		v.Kind, v.RetryAfter = Wait, e.hints.longest

@@ -5,12 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of reading an error body: what is behind them is not looked at. Error
-// bodies are a few kilobytes; more is a page or an attack.
+// Bounds of reading a part of an error body.
 const (
-	shredBytes   = 128 << 10
-	shredDepth   = 5 // JSON in a string in JSON …
-	shredObjects = 4096
+	shredDepth   = 5       // JSON in a string in JSON …
+	shredObjects = 8 << 10 // what more objects hold is not looked at
 )
 
 // object is one {…} of a body, or the text around them, with its plain fields.
@@ -24,39 +22,48 @@ type object struct {
 
 type pair struct{ key, value string }
 
+// is says whether the key is one of those, however it is written.
+func (p *pair) is(names ...string) bool {
+	for _, name := range names {
+		if strings.EqualFold(p.key, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *object) put(key, value string) {
+	if o.pairs == nil {
+		o.pairs = make([]pair, 0, 4)
+	}
+	o.pairs = append(o.pairs, pair{key, value})
+}
+
 // get gives a field by the first of its names that is there.
 func (o *object) get(names ...string) string {
 	for _, name := range names {
-		for _, p := range o.pairs {
-			if strings.EqualFold(p.key, name) {
-				return p.value
+		for i := range o.pairs {
+			if o.pairs[i].is(name) {
+				return o.pairs[i].value
 			}
 		}
 	}
 	return ""
 }
 
-func (o *object) has(names ...string) bool {
-	for _, name := range names {
-		for _, p := range o.pairs {
-			if strings.EqualFold(p.key, name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // shred takes apart whatever an error came in: JSON, JSON in strings of JSON,
 // Python's repr, protobuf's text form, any of these in the middle of prose or
 // cut off anywhere. It reads every level once and never fails.
 func shred(body string) []object {
-	s := shredder{}
-	s.read(body[:min(len(body), shredBytes)], -1, 0)
+	s := shredder{objects: make([]object, 0, min(16+strings.Count(body, "{"), shredObjects))}
+	s.read(body, -1, 0)
 	return s.objects
 }
 
-type shredder struct{ objects []object }
+type shredder struct {
+	objects []object
+	looked  int // bytes that were looked at, over all levels: the work
+}
 
 // reader goes through one text.
 type reader struct {
@@ -65,6 +72,7 @@ type reader struct {
 	at    int
 	depth int
 	open  []opened
+	curly int    // of them that are no arrays
 	last  string // the word or string before, which may be a key
 	key   string // what the next value belongs to
 	keyed bool   // after a colon or an equals sign
@@ -82,6 +90,7 @@ func (s *shredder) read(text string, parent, depth int) {
 		return
 	}
 	s.objects = append(s.objects, object{parent: parent})
+	s.looked += len(text)
 	r := &reader{shredder: s, text: text, depth: depth, open: []opened{{object: len(s.objects) - 1}}}
 	for r.at < len(text) {
 		r.token()
@@ -129,29 +138,41 @@ func (r *reader) begin(array bool) {
 	r.forget()
 	next := opened{object: top.object, array: array, name: name}
 	if !array {
-		if len(r.objects) >= shredObjects {
-			return
-		}
-		r.objects = append(r.objects, object{parent: top.object, name: name, braced: true})
-		next.object = len(r.objects) - 1
+		next.object = r.add(object{parent: top.object, name: name, braced: true})
+		r.curly++
 	}
 	r.open = append(r.open, next)
 }
 
+// add gives the place of a new object; with no room left, that of the first, which
+// takes no harm.
+func (s *shredder) add(o object) int {
+	if len(s.objects) >= shredObjects {
+		return 0
+	}
+	s.objects = append(s.objects, o)
+	return len(s.objects) - 1
+}
+
 // end closes what is open. What closes nothing is the end of something whose
-// beginning was cut off.
+// beginning was cut off, and a bracket does not close an object.
 func (r *reader) end(array bool) {
 	r.forget()
+	if !array && r.curly == 0 {
+		return // looking for one each time would take the square of the length
+	}
 	for i := len(r.open) - 1; i > 0; i-- {
-		if r.open[i].array == array {
+		r.looked++
+		if o := r.open[i]; o.array == array {
 			if !array {
-				r.objects[r.open[i].object].closed = true
+				r.objects[o.object].closed = true
+				r.curly--
 			}
 			r.open = r.open[:i]
 			return
 		}
 		if array {
-			return // a bracket does not close an object
+			return
 		}
 	}
 }
@@ -161,10 +182,10 @@ func (r *reader) end(array bool) {
 func (r *reader) value(v string, text bool) {
 	o := r.top().object
 	if r.keyed {
-		r.objects[o].pairs = append(r.objects[o].pairs, pair{r.key, v})
+		r.objects[o].put(r.key, v)
 	}
-	if !r.objects[o].braced && quotaWord(v) && !strings.Contains(strings.ToLower(r.key), "quota") && r.key != "metric" {
-		r.objects[o].pairs = append(r.objects[o].pairs, pair{"quotaId", v})
+	if !r.objects[o].braced && quotaWord(v) && !strings.Contains(lower(r.key), "quota") && r.key != "metric" {
+		r.objects[o].put("quotaId", v)
 	}
 	if text && r.depth < shredDepth && strings.ContainsAny(v, "{:=` ") {
 		r.read(v, o, r.depth+1)

@@ -45,12 +45,15 @@ func hinted(e *evidence) (Verdict, bool) {
 	}
 	v, ok := verdict(Wait, ScopeModel, reasonHinted, "hint "+e.hints.longest.String())
 	v.RetryAfter = e.hints.longest
-	if e.hints.longest < time.Hour && e.said("per day", "daily quota", "daily limit") {
-		v.Kind, v.Reason, v.RetryAt = DailyReset, "rpd", NextPacificMidnight(e.now)
+	if e.said(daily...) {
+		v.Kind, v.Reason, v.RetryAt = DailyReset, "rpd", e.dayEnds()
 		v.RetryAfter = v.RetryAt.Sub(e.now)
 	}
 	return v, ok
 }
+
+// daily is how texts speak of a day's quota.
+var daily = []string{"per day", "/day", "daily quota", "daily limit", "daily request", "requests today"}
 
 // shared is how capacity that all customers share refuses: no quota of ours is
 // spent, whatever the console shows.
@@ -65,7 +68,7 @@ func byText(e *evidence) (Verdict, bool) {
 		return none, false
 	}
 	switch {
-	case e.said("per day", "daily quota", "daily limit"):
+	case e.said(daily...):
 		v, ok := verdict(DailyReset, ScopeModel, "rpd", "the message speaks of a day")
 		v.RetryAt = e.dayEnds()
 		v.RetryAfter = v.RetryAt.Sub(e.now)

@@ -1,7 +1,7 @@
 package gemini
 
 import (
-	"fmt"
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,68 +19,93 @@ type violation struct {
 type window uint8
 
 const (
-	anyWindow window = iota
+	anyWindow    window = iota
+	likelyMinute        // by its metric alone
 	minuteWindow
 	dayWindow
 )
 
-// findViolations takes them from QuotaFailure and ErrorInfo details; only when
-// there are none, from the text.
+// findViolations takes them from QuotaFailure and ErrorInfo details. Those of the
+// text count when there are none, or when details were cut off.
 func findViolations(objects []object) (found []violation) {
 	stated := statedLimits(objects)
+	models := modelsBelow(objects)
+	cut := false
 	for i := range objects {
-		if v, ok := violationOf(objects, i, stated); ok {
+		if v, ok := violationOf(&objects[i], models[i], stated); ok {
 			found = append(found, v)
 		}
+		cut = cut || objects[i].braced && !objects[i].closed
 	}
 	if meta, ok := textMetadata(objects); ok {
 		found = append(found, meta)
 	}
-	if len(found) > 0 {
-		return found
-	}
-	for i := range objects {
-		found = append(found, told(&objects[i])...)
+	if len(found) == 0 || cut {
+		found = append(found, stated.told...)
 	}
 	return found
+}
+
+// modelsBelow gives the model that is named in an object inside, as in
+// quotaDimensions, by the object's place.
+func modelsBelow(objects []object) map[int]string {
+	models := map[int]string{}
+	for i := range objects {
+		o := &objects[i]
+		if model := o.get("model"); o.parent >= 0 && model != "" {
+			models[o.parent] = model
+		}
+	}
+	return models
 }
 
 // violationOf reads one object of a QuotaFailure, or the metadata of an
 // ErrorInfo. In the former an absent quotaValue is 0, as proto3 leaves defaults
 // out, unless the object was cut or the text states another limit.
-func violationOf(objects []object, i int, stated limits) (violation, bool) {
-	o := &objects[i]
-	v := violation{id: o.get("quotaId", "quota_id", "quota_limit"), metric: o.get("quotaMetric", "quota_metric"), model: o.get("model")}
-	if !o.braced || v.id == "" && v.metric == "" {
+func violationOf(o *object, modelBelow string, stated limits) (v violation, ok bool) {
+	if !o.braced {
 		return v, false
 	}
-	for j := range objects {
-		if objects[j].parent == i && objects[j].has("model") {
-			v.model = objects[j].get("model")
+	value, model := "", modelBelow
+	for i := range o.pairs {
+		switch p := &o.pairs[i]; {
+		case p.is("quotaId", "quota_id", "quota_limit"):
+			v.id = p.value
+		case p.is("quotaMetric", "quota_metric"):
+			v.metric = p.value
+		case p.is("quotaValue", "quota_value", "quota_limit_value"):
+			value = p.value
+		case p.is("model"):
+			model = cmp.Or(modelBelow, p.value)
 		}
 	}
-	value := o.get("quotaValue", "quota_value", "quota_limit_value")
+	if v.id == "" && v.metric == "" {
+		return v, false
+	}
+	v.model = model
 	v.value, v.known = parseCount(value)
-	if value == "" && o.closed && o.name != "metadata" && !stated.above {
+	if value == "" && (stated.zero || o.closed && o.name != "metadata" && !stated.above) {
 		v.known = true
 	}
 	return v, true
 }
 
 // limits is what the text says about limits.
-type limits struct{ above bool } // one above zero is stated, and none of zero
+type limits struct {
+	told  []violation
+	above bool // one above zero is stated, and none of zero
+	zero  bool // one of zero is stated, and none above
+}
 
 func statedLimits(objects []object) (l limits) {
-	zero := false
 	for i := range objects {
-		for _, v := range told(&objects[i]) {
-			if v.known {
-				l.above = l.above || v.value > 0
-				zero = zero || v.value == 0
-			}
-		}
+		l.told = append(l.told, told(&objects[i])...)
 	}
-	l.above = l.above && !zero
+	for _, v := range l.told {
+		l.above = l.above || v.known && v.value > 0
+		l.zero = l.zero || v.known && v.value == 0
+	}
+	l.above, l.zero = l.above && !l.zero, l.zero && !l.above
 	return l
 }
 
@@ -104,23 +129,22 @@ func textMetadata(objects []object) (v violation, ok bool) {
 // told reads a message: "Quota exceeded for metric: M, limit: 20, model: X",
 // once or more, or a quota's name with a limit behind it.
 func told(o *object) (found []violation) {
-	for _, p := range o.pairs {
-		switch strings.ToLower(p.key) {
-		case "metric":
+	for i := range o.pairs {
+		p := &o.pairs[i]
+		switch {
+		case p.is("metric"):
 			found = append(found, violation{metric: p.value})
 			continue
-		case "quotaid":
+		case p.is("quotaId"):
 			found = append(found, violation{id: p.value})
 			continue
-		}
-		if len(found) == 0 {
+		case len(found) == 0:
 			continue
 		}
-		v := &found[len(found)-1]
-		switch strings.ToLower(p.key) {
-		case "limit":
+		switch v := &found[len(found)-1]; {
+		case p.is("limit"):
 			v.value, v.known = parseCount(p.value)
-		case "model":
+		case p.is("model"):
 			v.model = p.value
 		}
 	}
@@ -134,16 +158,21 @@ func parseCount(s string) (int64, bool) {
 	return n, err == nil
 }
 
-func (v violation) names() string { return strings.ToLower(v.id + " " + v.metric) }
+// quotaNames are a quota's id and metric in lower case.
+type quotaNames string
 
-func (v violation) window() window {
-	n := v.names()
+func (v violation) names() quotaNames { return quotaNames(lower(v.id + " " + v.metric)) }
+
+func (n quotaNames) has(parts ...string) bool { return containsAny(string(n), parts...) }
+
+func (n quotaNames) window() window {
 	switch {
-	case strings.Contains(n, "perday") || strings.Contains(n, "per_day"):
+	case n.has("perday", "per_day"):
 		return dayWindow
-	case strings.Contains(n, "perminute") || strings.Contains(n, "per_minute"),
-		strings.HasSuffix(n, "/generate_requests_per_model"): // the paid tier's minute metric; the day's ends in _per_day
+	case n.has("perminute", "per_minute"):
 		return minuteWindow
+	case strings.HasSuffix(string(n), "/generate_requests_per_model"): // the paid tier's minute metric; the day's ends in _per_day
+		return likelyMinute
 	}
 	return anyWindow
 }
@@ -151,22 +180,26 @@ func (v violation) window() window {
 // tools have quotas of their own: the same call without the tool works.
 var tools = []string{"grounding", "cachedcontent", "cached_content", "filesearch", "file_search", "urlcontext", "url_context"}
 
-func (v violation) tool() bool { return containsAny(v.names(), tools...) }
+func (n quotaNames) tool() bool { return n.has(tools...) }
 
-func (v violation) paid() bool { return containsAny(v.names(), "paidtier", "paid_tier") }
+func (n quotaNames) paid() bool { return n.has("paidtier", "paid_tier") }
 
 // unit names what is counted, by the shorthand of our own limits.
-func (v violation) unit() string {
-	n, day := v.names(), v.window() == dayWindow
-	switch {
-	case strings.Contains(n, "token") && day:
-		return "tpd"
-	case strings.Contains(n, "token"):
-		return "input_tpm"
+func (n quotaNames) unit() string {
+	switch day := n.window() == dayWindow; {
 	case day:
-		return "rpd"
+		return n.perDay()
+	case n.has("token"):
+		return "input_tpm"
 	}
 	return "rpm"
+}
+
+func (n quotaNames) perDay() string {
+	if n.has("token") {
+		return "tpd"
+	}
+	return "rpd"
 }
 
 func (v violation) evidence() string {
@@ -175,7 +208,7 @@ func (v violation) evidence() string {
 		s = v.metric
 	}
 	if v.known {
-		return fmt.Sprintf("quota %s = %d", s, v.value)
+		return "quota " + s + " = " + strconv.FormatInt(v.value, 10)
 	}
 	return "quota " + s
 }
