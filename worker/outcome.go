@@ -117,7 +117,7 @@ func rowError(v gemini.Verdict, status int, message string) *jobs.RowError {
 // refused is what a refusal of our own gate means for the row.
 func refused(d *limiter.Denied) outcome {
 	switch {
-	case d.Reason == limiter.ReasonUnknownLane:
+	case d.Reason == limiter.ReasonUnknownLane, d.Reason == limiter.ReasonNoPrice:
 		return outcome{wait: operatorWait, why: waitReasons[d.Reason], alarm: d.Error()}
 	case d.Permanent:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: string(d.Reason), Message: d.Error()}}

@@ -61,6 +61,7 @@ var waitReasons = map[limiter.Reason]string{
 	limiter.ReasonSpend:       "waiting for budget",
 	limiter.ReasonCredentials: "waiting for a working API key",
 	limiter.ReasonUnknownLane: "waiting for limits of this model in the configuration",
+	limiter.ReasonNoPrice:     "waiting for the price of this model in spend.prices",
 	limiter.ReasonUnavailable: "waiting for Redis",
 	limiter.ReasonDeadline:    "waiting for a call with enough time",
 	limiter.ReasonProvider:    "waiting for the provider's quota",

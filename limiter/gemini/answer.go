@@ -11,6 +11,9 @@ var answerSchema = &field{name: "answer", mark: true, keys: map[string]*field{
 	}},
 	"candidates": {name: "candidate", mark: true, keys: map[string]*field{
 		"finishReason": {name: "finishReason", take: true},
+		"groundingMetadata": {name: "grounding", keys: map[string]*field{
+			"webSearchQueries": {name: "searches", take: true},
+		}},
 		"content": {name: "content", keys: map[string]*field{
 			"parts": {name: "part", mark: true, keys: map[string]*field{
 				"text":                {name: "text", take: true},
@@ -34,6 +37,8 @@ type answer struct {
 
 	usage    Usage
 	hasUsage bool
+	searches int64  // queries of grounding; a stream repeats them
+	asked    int64  // those of the object at hand
 	failure  []byte // an error object inside the 200
 	blocked  string // promptFeedback.blockReason
 	finish   string // the worst finishReason
@@ -69,6 +74,9 @@ func (a *answer) see(f *field, raw []byte) {
 	switch f.name {
 	case "answer":
 		a.objects++
+		a.searches, a.asked = max(a.searches, a.asked), 0
+	case "searches":
+		a.asked += elements(raw)
 	case "usage":
 		a.snapshot(raw)
 	case "error":

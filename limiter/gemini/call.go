@@ -93,13 +93,13 @@ func (c *call) estimate() error {
 	if !c.route.rule.tokens {
 		return nil
 	}
-	c.ask = Ask{Method: c.route.method, Model: c.model, Lane: c.obs.Lane, Class: c.caller.Class, Feature: c.caller.Feature, Body: c.body}
+	c.ask = Ask{Method: c.route.method, Model: c.model, Lane: c.obs.Lane, Class: c.caller.Class, Feature: c.caller.Feature, Body: c.body, Asked: c.route.model}
 	var err error
 	if c.guess, err = c.t.cfg.Estimator.Ask(c.ask); err != nil {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
 	c.obs.Estimate = c.guess.Amounts
-	if c.guess.Least > c.model.Context {
+	if c.guess.Least > c.model.Context && !c.route.rule.perText { // the context is that of each text
 		if c.t.cfg.Observe {
 			c.obs.Over = string(limiter.ReasonTooLarge)
 			return nil

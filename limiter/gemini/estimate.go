@@ -17,6 +17,7 @@ type Ask struct {
 	Class   string // whose quantile of the output is taken
 	Feature string
 	Body    []byte
+	Asked   string // the model's name as the caller wrote it, for its price; "" means Model.Name
 }
 
 // Estimate is what a call is expected to take. Money is the most that it may
@@ -27,7 +28,8 @@ type Estimate struct {
 	Output  int64 // output tokens that the request allows at most
 	Least   int64 // input tokens that the request surely has
 
-	cache   string // name of the cached content that is used
+	cache   string     // name of the cached content that is used
+	media   Modalities // of Input
 	shape   shape
 	answers int64 // candidates
 }
@@ -84,7 +86,9 @@ func (e *Estimator) Ask(a Ask) (Estimate, error) {
 	if rules[a.Method].stream {
 		m[limiter.Streams] = 1
 	}
-	m[limiter.MicroUSD] = e.money(a.Model.Name, Usage{Prompt: max(input, got.Input), Candidates: got.Output, Tier: r.tier})
+	m[limiter.MicroUSD] = e.money(a, Usage{
+		Prompt: max(input, got.Input), PromptByModality: got.media, Candidates: got.Output, OutputByModality: r.media(), Tier: r.tier, Searches: r.searches(),
+	})
 	got.Amounts, got.Least = m, min(got.Least, input)
 	return got, nil
 }
@@ -94,7 +98,7 @@ func (e *Estimator) byRule(r *request) Estimate {
 	s.media += float64(e.cachedTokens(r.cached))
 	return Estimate{
 		Input: int64(math.Ceil(s.tokens())), Output: r.output(), Least: least,
-		cache: r.cached, shape: s, answers: max(1, r.answers),
+		cache: r.cached, media: r.counted, shape: s, answers: max(1, r.answers),
 	}
 }
 
@@ -115,7 +119,11 @@ func (e *Estimator) quantile(class string) float64 {
 	return float64(cmp.Or(e.Quantiles[class], DefaultQuantile)) / 1_000_000
 }
 
-func (e *Estimator) money(model string, u Usage) int64 {
+// holdAhead is how far a hold looks for a dearer price: the call goes out later than
+// it is estimated.
+const holdAhead = 10 * time.Minute
+
+func (e *Estimator) money(a Ask, u Usage) int64 {
 	if e.Prices == nil {
 		return 0
 	}
@@ -123,8 +131,10 @@ func (e *Estimator) money(model string, u Usage) int64 {
 	if now == nil {
 		now = time.Now
 	}
-	cost, _ := e.Prices.Cost(model, u, now())
-	return cost
+	at, model := now(), a.Model.pricedAs(e.Prices, a.Asked)
+	cost, _ := e.Prices.Cost(model, u, at)
+	later, _ := e.Prices.Cost(model, u, at.Add(holdAhead))
+	return max(cost, later)
 }
 
 func (e *Estimator) cachedTokens(name string) int64 {

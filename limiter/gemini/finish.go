@@ -127,28 +127,24 @@ func (c *call) used(a *answer, got Answer) limiter.Amounts {
 	used := c.obs.Estimate
 	switch {
 	case a.hasUsage:
-		c.fillUsage(&used, a.usage, got)
+		c.fillUsage(&used, a, got)
 	case got.Err == nil && got.Status >= 400:
 		used[limiter.OutputTokens], used[limiter.MicroUSD], used[limiter.Images] = 0, 0, 0
 	case c.route.method == "embedContent" || c.route.method == "batchEmbedContents":
-		c.priceOf(Usage{Prompt: used[limiter.InputTokens]})
+		c.priceOf(Usage{Prompt: used[limiter.InputTokens], PromptByModality: c.guess.media})
+		used[limiter.MicroUSD] = c.obs.MicroUSD
 	}
 	used[limiter.TotalTokens] = used[limiter.InputTokens] + used[limiter.OutputTokens]
 	return used
 }
 
-func (c *call) fillUsage(used *limiter.Amounts, u Usage, got Answer) {
-	u.Tier = servedTier(got.Header, u.Tier)
+func (c *call) fillUsage(used *limiter.Amounts, a *answer, got Answer) {
+	u := a.usage
+	u.Tier, u.Searches = servedTier(got.Header, u.Tier), a.searches
 	c.obs.Usage = u
 	used[limiter.InputTokens], used[limiter.OutputTokens] = u.Input(), u.Output()
 	c.priceOf(u)
-	if c.obs.Priced {
-		used[limiter.MicroUSD] = c.obs.MicroUSD
-	}
-}
-
-func (c *call) priceOf(u Usage) {
-	c.obs.MicroUSD, c.obs.Priced = c.t.cfg.Prices.Cost(c.model.Name, u, c.t.cfg.Now())
+	used[limiter.MicroUSD] = c.obs.MicroUSD
 }
 
 // servedTier is the tier that served: over the priority limit the API falls
@@ -162,7 +158,7 @@ func servedTier(h http.Header, reported string) string {
 
 func (c *call) learn(a *answer, got Answer) {
 	if a.usage.Mismatch {
-		c.t.log.Debug("the provider's token counts do not add up", "lane", c.obs.Lane.String(), "trace_id", c.obs.TraceID)
+		c.t.mismatch(c.obs, a.usage)
 	}
 	if a.hasUsage && got.Err == nil {
 		c.t.cfg.Estimator.Learn(c.ask, c.guess, c.obs.Usage, a.finished > 0)

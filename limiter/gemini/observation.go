@@ -29,7 +29,9 @@ type Observation struct {
 	Over       string           // with TransportConfig.Observe: the limit or reason that would have refused
 	Soft       bool             // let through by the local allowance, without a permit
 	Sent       int              // calls that went out under the context, this one included
-	MicroUSD   int64            // cost by the price book, in micro-dollars
+	MicroUSD   int64            // what was charged by the price book, in micro-dollars: PicoUSD less what earlier calls were rounded up by
+	PicoUSD    int64            // cost by the price book, exact; 10¹² are a dollar
+	Price      PriceState       // "" when the price is known for the model and the time
 	Priced     bool             // the price is known
 	TraceID    string           //
 	Degraded   *Degradation     // the answer is not the model's own; the rest is about the call that gave it

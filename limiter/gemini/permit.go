@@ -22,7 +22,7 @@ func (c *call) admit() error {
 	case !c.route.rule.tokens:
 		return nil
 	}
-	if err := c.worthSending(0); err != nil {
+	if err := cmp.Or(c.worthSending(0), c.priced()); err != nil {
 		return err
 	}
 	start := time.Now()

@@ -48,8 +48,10 @@ type Record struct {
 	Affects  Scope  `json:"affects,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 	Finish   string `json:"finish,omitempty"`
-	Error    string `json:"error,omitempty"` // redacted, at most 300 bytes
-	MicroUSD *int64 `json:"micro_usd,omitempty"`
+	Error    string `json:"error,omitempty"`     // redacted, at most 300 bytes
+	MicroUSD *int64 `json:"micro_usd,omitempty"` // what was charged by the price book; sums of it are exact
+	// Price is "unknown" or "expired" when the dearest was charged.
+	Price PriceState `json:"price,omitempty"`
 	// Degraded is what the caller got in the place of this call's answer. Another
 	// model's answer has a record of its own, whose Instead names this one's model.
 	Degraded *Degradation `json:"degraded,omitempty"`
@@ -117,7 +119,8 @@ func (c *call) recordEnd(r *Record, err error) {
 		u := o.Usage
 		r.Usage = &u
 	}
-	if o.Priced {
+	r.Price = o.Price
+	if o.costed() {
 		cost := o.MicroUSD
 		r.MicroUSD = &cost
 	}

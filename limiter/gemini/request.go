@@ -30,7 +30,7 @@ var requestSchema = func() *field {
 	root := &field{name: "request", keys: map[string]*field{
 		"contents": content, "systemInstruction": content, "content": content,
 		"requests":         {name: "text of batch", mark: true, keys: map[string]*field{"content": content}},
-		"tools":            {name: "json", take: true},
+		"tools":            {name: "tools", take: true},
 		"cachedContent":    {name: "cached", take: true},
 		"serviceTier":      {name: "tier", take: true},
 		"generationConfig": {name: "config", keys: configFields()},
@@ -101,9 +101,11 @@ type request struct {
 	level   string // media resolution of the whole request
 	max     int64
 	budget  int64
-	answers int64 // candidates
-	image   bool  // images are asked for
-	modal   bool  // what is asked for is said
+	answers int64      // candidates
+	image   bool       // images are asked for
+	modal   bool       // what is asked for is said
+	search  bool       // the model may search the web
+	counted Modalities // of the parts, once the input is counted
 }
 
 // overhead is what each content costs beside its parts: role and turn markers.
@@ -130,6 +132,9 @@ func (r *request) see(f *field, raw []byte) {
 		}
 	case "json":
 		r.text.add(weighJSON(raw))
+	case "tools":
+		r.text.add(weighJSON(raw))
+		r.search = r.search || searchTool(raw)
 	case "content":
 		r.text.signs += overhead * 100
 	case "text of batch":
@@ -189,7 +194,9 @@ func (r *request) seeMedia(f *field, raw []byte) {
 func (r *request) input() (s shape, least int64) {
 	var media int64
 	for _, p := range r.parts {
-		media += p.tokens(r)
+		n := p.tokens(r)
+		media += n
+		r.counted.add(p.mime, n)
 	}
 	s = shape{
 		words: float64(r.text.words) / 100, signs: float64(r.text.signs)/100 + overhead,

@@ -34,23 +34,27 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // TransportConfig says what a Transport needs. Gate, Lanes and APIKey must be set.
 type TransportConfig struct {
-	Base      http.RoundTripper        // sends; nil means a clone of http.DefaultTransport
-	BaseURL   string                   // the only place that is called, with an optional path prefix; "" means DefaultBaseURL
-	APIKey    string                   // the one provider key; credentials of the caller are taken off
-	Gate      Gate                     //
-	Cooler    Cooler                   // nil means Gate, when it is one; else lanes are not cooled
-	Lanes     *LaneMap                 // model → lane
-	Estimator *Estimator               // nil means one without learning and without prices of its own
-	Prices    *PriceBook               // nil means the embedded book
-	Records   Records                  // nil keeps none
-	Degrade   Degrader                 // finds other answers for calls that get none; nil: refusals are errors. With Observe it is not asked
-	MaxWait   map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
-	MaxStream map[string]time.Duration // per class: how long a stream may last; absent: DefaultMaxStream
-	Observe   bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
-	Soft      map[string]SoftAllowance // per class: what may pass while the shared state is away; absent: nothing does (bulk never should)
-	Bounds    Bounds                   //
-	Logger    *slog.Logger             // nil means none
-	Now       func() time.Time         // of records and prices; nil means time.Now
+	Base      http.RoundTripper // sends; nil means a clone of http.DefaultTransport
+	BaseURL   string            // the only place that is called, with an optional path prefix; "" means DefaultBaseURL
+	APIKey    string            // the one provider key; credentials of the caller are taken off
+	Gate      Gate              //
+	Cooler    Cooler            // nil means Gate, when it is one; else lanes are not cooled
+	Lanes     *LaneMap          // model → lane
+	Estimator *Estimator        // nil means one without learning and without prices of its own
+	Prices    *PriceBook        // nil means the embedded book
+	// RefuseUnpriced names the classes, those that can wait, whose calls to a model
+	// without a known price are refused where a limit in money binds them. Others
+	// are charged as the dearest. It needs a Gate that is an Effective.
+	RefuseUnpriced map[string]bool
+	Records        Records                  // nil keeps none
+	Degrade        Degrader                 // finds other answers for calls that get none; nil: refusals are errors. With Observe it is not asked
+	MaxWait        map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
+	MaxStream      map[string]time.Duration // per class: how long a stream may last; absent: DefaultMaxStream
+	Observe        bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
+	Soft           map[string]SoftAllowance // per class: what may pass while the shared state is away; absent: nothing does (bulk never should)
+	Bounds         Bounds                   //
+	Logger         *slog.Logger             // nil means none
+	Now            func() time.Time         // of records and prices; nil means time.Now
 }
 
 // Bounds are the transport's own limits. Zero fields take the defaults.
@@ -87,6 +91,10 @@ type Transport struct {
 	counts   *countGate
 	sharing  sync.Map // pairs of lanes that are known to share a quota
 	soft     softGates
+	change   change
+	doubts   doubts
+	limits   limitsKnown
+	odd      tally // counts of tokens that do not add up
 	away     away
 	log      *slog.Logger
 	late     lateSettlements

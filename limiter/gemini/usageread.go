@@ -113,6 +113,15 @@ func modalities(list []wireModality) (m Modalities) {
 	return m
 }
 
+// mismatch says once a minute that the provider's counts do not add up: what is not
+// in the parts may be missing from the cost.
+func (t *Transport) mismatch(o *Observation, u Usage) {
+	if n, due := t.odd.note(t.cfg.Now()); due {
+		t.log.Warn("the provider's token counts do not add up: the parts are charged", "lane", o.Lane.String(), "trace_id", o.TraceID,
+			"total", u.Total, "parts", u.Prompt+u.ToolUse+u.Thoughts+u.Candidates, "calls", n)
+	}
+}
+
 // tierName gives the tier that served: serviceTier where the API sends it, else
 // Vertex's traffic type.
 func tierName(tier, traffic string) string {
