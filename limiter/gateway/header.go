@@ -37,6 +37,9 @@ func (v *visit) describe(h http.Header) {
 	if v.obs.Over != "" {
 		h.Set(headerOver, v.obs.Over)
 	}
+	if d := v.obs.Degraded; d != nil {
+		h.Set(gemini.HeaderDegraded, d.String())
+	}
 	if s := amounts(v.obs.Estimate); s != "" {
 		h.Set(headerEstimate, s)
 	}

@@ -81,6 +81,17 @@ func (s *UsageSample) counters() []*int64 {
 	return list
 }
 
+// DegradedByCause is Degraded by name, without zeros.
+func (s *UsageSample) DegradedByCause() map[DegradeCause]int64 {
+	out := map[DegradeCause]int64{}
+	for i, n := range s.Degraded {
+		if n > 0 {
+			out[DegradeCauses[i]] = n
+		}
+	}
+	return out
+}
+
 func (s *UsageSample) histograms() []*Histogram {
 	return []*Histogram{&s.Latency, &s.FirstToken, &s.Waited}
 }

@@ -59,7 +59,7 @@ func (c *Config) classTable() []limiter.Class {
 		if change.Pausable != nil {
 			class.Pausable = *change.Pausable
 		}
-		class.Fallback = change.Fallback
+		class.Fallback = c.Degrade.fallback(class.Name)
 		out[i] = class
 	}
 	return out

@@ -32,6 +32,7 @@ type Config struct {
 	// WindowRamp is how long a window takes to open. Default 2m; 0 opens it at once.
 	WindowRamp *time.Duration  `yaml:"window_ramp"`
 	Gateway    GatewayConfig   `yaml:"gateway"`   //
+	Degrade    DegradeConfig   `yaml:"degrade"`   // what those who wait get when there is no answer for them
 	Dashboard  DashboardConfig `yaml:"dashboard"` //
 
 	Spend     SpendConfig               `yaml:"spend"`     // what all models together may cost, and the soft part of each cap
@@ -99,7 +100,6 @@ type ClassConfig struct {
 	MaxWait        *time.Duration `yaml:"max_wait"`
 	MaxStream      *time.Duration `yaml:"max_stream"` // how long a stream may last; default 10m
 	Pausable       *bool          `yaml:"pausable"`
-	Fallback       string         `yaml:"fallback"` // reserved
 }
 
 // RunConfig has the defaults of run, plan and enqueue.

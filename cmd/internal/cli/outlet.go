@@ -33,6 +33,10 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	if err != nil {
 		return nil, err
 	}
+	degrade, err := b.degrader(process, lanes)
+	if err != nil {
+		return nil, err
+	}
 	records, err := gemini.NewRecorder(b.conf.recordsDir(), b.conf.Records.Keep)
 	if err != nil {
 		return nil, err
@@ -45,7 +49,7 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Gate: b.lim, Lanes: lanes,
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices,
-		Observe: observe, Records: o.kept, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
+		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
 	if err != nil {
 		o.close(b.log)
