@@ -2,7 +2,7 @@ package limiter
 
 // SchemaVersion is the layout of everything below. A scope that was written by
 // a newer one is refused, never guessed at.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // keys builds every key of a scope in Redis. All share one hash tag, so that a
 // script may touch any of them on a Cluster too.

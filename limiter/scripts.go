@@ -14,6 +14,10 @@ import (
 var (
 	//go:embed lua/base.lua
 	luaBase string
+	//go:embed lua/ring.lua
+	luaRing string
+	//go:embed lua/upgrade.lua
+	luaUpgrade string
 	//go:embed lua/slots.lua
 	luaSlots string
 	//go:embed lua/shape.lua
@@ -63,7 +67,7 @@ var (
 )
 
 // luaLedger is what every script about limits begins with.
-var luaLedger = luaBase + luaSlots + luaLower + luaShape + luaNodes
+var luaLedger = luaBase + luaRing + luaSlots + luaUpgrade + luaLower + luaShape + luaNodes
 
 var (
 	acquireScript   = script(luaLedger, luaRoom, luaLine, luaHold, luaBreaker, luaAcquire)

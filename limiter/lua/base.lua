@@ -15,7 +15,7 @@
 --   learned  of a lane: the floors that were learned, as they were set (floors.lua)
 --   fl       when these end, then nD x nC what they come to (-1: none); absent when there are none
 --   names    class names, highest first
---   s        header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class),
+--   sums     header (eleven numbers, see TS to NEXTPULL), then nD x (sum of squares for the margin, use of each class),
 --            then (slots.lua, since) nD x when the limit came (0 = with the ledger, < 0 = by a
 --            clock that was set back since), and where the clock stood when it was set back
 --   pk       nD x nC peaks, times 16
@@ -24,8 +24,7 @@
 --   k:CLASS  nD x use in the slot that is open now, nD x pace (the moment, in
 --            microseconds, at which an even use would be where the class is)
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
---   I        slot I (mod 128): for each class the use of each dim of the minute;
---            T before it: slots of 5 s, the dims of ten minutes
+--   1:G 10:G  eight slots each, of the minute's and the ten minutes' dims (ring.lua)
 --   cool     reason and detail of the cool-down (lanes only)
 --   low      what feedback took off limits (lower.lua; lanes only), short the moment
 --            in s and number of the latest calls that failed for want of capacity
@@ -39,7 +38,7 @@ local call, floor, sqrt, format = redis.call, math.floor, math.sqrt, string.form
 local decode = cjson.decode
 local M = {formats = {}}
 
-local SPAN, RING = 122, 128
+local SPAN = 122
 local W = 6 -- numbers of a dim in cfg
 local MINUTE, TEN, DAY, MONTH, HELD = 0, 1, 2, 3, 4
 local TS, CUR, CUR10, DAYS, DAYE, MONS, MONE, COOL, REBASED, PULL, NEXTPULL, H = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11
@@ -145,7 +144,7 @@ end
 
 -- put writes a ledger.
 function M.put(N)
-  local put = {'s', M.pack(N.s)}
+  local put = {'sums', M.pack(N.s)}
   for name, c in pairs(N.cls) do
     if c.dirty then
       put[#put + 1] = 'k:' .. name
@@ -168,8 +167,9 @@ function M.save(N)
   if M.opened then M.put_nodes() end
 end
 
--- ledger makes one of what was read: cfg, s, and r, k, l of a class.
+-- ledger makes one of what was read: cfg, sums, and r, k, l of a class.
 function M.ledger(key, node, v, first)
+  if not v[2] then v[1], v[2] = M.upgrade(key) end
   local N = {key = key, node = node, cfg = decode(v[1]), s = decode(v[2]), cls = {}, rebased = 0}
   N.nC, N.nD = N.cfg[1], N.cfg[2]
   if v[3] then M.class(N, first, {v[3], v[4], v[5]}) end
@@ -194,7 +194,7 @@ end
 
 -- open reads the lane, moves it to now, and gives nil when it has no limits.
 function M.open(first)
-  local v = call('HMGET', KEYS[2], 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first)
+  local v = call('HMGET', KEYS[2], 'cfg', 'sums', 'r:' .. first, 'k:' .. first, 'l:' .. first)
   if not v[1] then return nil, M.clock() end
   local N = M.ledger(KEYS[2], nil, v, first)
   return N, M.move(N, M.clock())

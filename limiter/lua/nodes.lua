@@ -26,7 +26,7 @@ function M.nodes()
     M.reshape(key, name, x[2], x[3], x[4], t)
     call('HSET', key, 'tpl', x[1])
     call('SADD', string.sub(prefix, 1, -6) .. 'nodes', name)
-    return call('HMGET', key, 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first)
+    return call('HMGET', key, 'cfg', 'sums', 'r:' .. first, 'k:' .. first, 'l:' .. first)
   end
 
   -- node gives a node's ledger, moved to t, read once per call; false when it has
@@ -35,7 +35,7 @@ function M.nodes()
     local N = M.opened[name]
     if N ~= nil then return N end
     local key = prefix .. name
-    local v = call('HMGET', key, 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first, 'tpl')
+    local v = call('HMGET', key, 'cfg', 'sums', 'r:' .. first, 'k:' .. first, 'l:' .. first, 'tpl')
     local own = v[1] and not v[6]
     if not own then v = M.by_pattern(key, name, v, first, t) end
     N = v[1] and M.ledger(key, name, v, first) or false

@@ -108,13 +108,12 @@ function M.waits()
     local now, width, o = s[CUR], M.width(win), M.at(N, d)
     if win == TEN then now = s[CUR10] end
     local ranks, count = M.ranks(N, win)
-    local kept, f = {}, {}
+    local kept = {}
     for j = 1, nC do kept[j] = s[o + j] end
-    for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m) end
-    local slots = call('HMGET', N.key, unpack(f))
+    local slots = M.used_in(N, win, now - SPAN + 1, now - 1)
     local found = (now + SPAN) * width
     for m = 1, SPAN - 1 do
-      local any, v = false, slots[m] and decode(slots[m])
+      local any, v = false, slots[now - SPAN + m]
       if v then
         for j = 1, nC do
           local x = v[(j - 1) * count + ranks[d]]

@@ -14,12 +14,12 @@ function M.correct_slot(N, c, d, win, from, delta, ring)
     if k[d] + delta < 0 then delta = -k[d] end
     k[d], s[j] = k[d] + delta, math.max(0, s[j] + delta)
   elseif slot > now - SPAN then
-    local f, ranks, count = M.slot(win, slot), M.ranks(N, win)
-    if ring[f] == nil then
-      local v = call('HGET', N.key, f)
-      ring[f] = v and decode(v) or M.zeros(N.nC * count)
+    local ranks, count = M.ranks(N, win)
+    if not ring[win] then
+      ring[win] = M.used_in(N, win, slot, slot)
+      ring[win][slot], ring[win].of = ring[win][slot] or M.zeros(N.nC * count), slot
     end
-    local v, x = ring[f], (c.i - 1) * count + ranks[d]
+    local v, x = ring[win][slot], (c.i - 1) * count + ranks[d]
     if v[x] + delta < 0 then delta = -v[x] end
     v[x], s[j] = v[x] + delta, math.max(0, s[j] + delta)
   end
@@ -45,7 +45,7 @@ function M.correct(N, c, p, epoch, used)
       M.correct_slot(N, c, d, win, from, delta, ring)
     end
   end
-  for f, v in pairs(ring) do call('HSET', N.key, f, M.pack(v)) end
+  for win, slots in pairs(ring) do M.keep(N.key, win, floor(slots.of / EIGHT), slots) end
   c.dirty, N.dirty = true, true
 end
 

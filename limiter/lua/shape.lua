@@ -44,43 +44,36 @@ function M.shapes()
     return s
   end
 
-  -- recut rewrites the slots for the new dims and classes. A slot of one class's
-  -- own ("12.3"), as they were written once, is taken over too.
+  -- recut rewrites the slots for the new dims and classes.
   function M.recut(key, N, old, dims, classes)
-    local slots, gone = {}, {}
-    local all = call('HGETALL', key)
-    for x = 1, #all, 2 do
-      local slot, j = string.match(all[x], '^(T?%d+)%.?(%d*)$')
-      if slot then
-        gone[#gone + 1] = all[x]
-        local win = string.sub(slot, 1, 1) == 'T' and TEN or MINUTE
-        local ranks, count = M.ranks(N, win)
-        slots[slot] = slots[slot] or M.zeros(N.nC * count)
-        M.recut_slot(N, old, slots[slot], decode(all[x + 1]), tonumber(j), ranks, count, win, dims, classes)
+    for win = MINUTE, TEN do
+      local now = old.s[win == TEN and CUR10 or CUR]
+      local _, before = M.ranks(old, win)
+      local _, count = M.ranks(N, win)
+      local was = before > 0 and M.used_in(old, win, now - SPAN + 1, now) or {}
+      for e = floor((now - SPAN + 1) / EIGHT), floor(now / EIGHT) do
+        local slots, any = {}, false
+        for m = e * EIGHT, e * EIGHT + EIGHT - 1 do
+          if was[m] then slots[m], any = M.recut_slot(N, old, was[m], win, dims, classes), true end
+        end
+        if any and count > 0 then M.keep(key, win, e, slots) elseif any then call('HDEL', key, M.group(win, e)) end
       end
-    end
-    for i = 1, #gone, 900 do call('HDEL', key, unpack(gone, i, math.min(#gone, i + 899))) end
-    for f, v in pairs(slots) do
-      if #v > 0 then call('HSET', key, f, M.pack(v)) end
     end
   end
 
-  -- recut_slot adds an old slot v (of class own alone, or of all) to a new one.
-  function M.recut_slot(N, old, slot, v, own, ranks, count, win, dims, classes)
+  -- recut_slot gives the new slot of an old one.
+  function M.recut_slot(N, old, v, win, dims, classes)
     local before, n = M.ranks(old, win)
+    local ranks, count = M.ranks(N, win)
+    local slot = M.zeros(N.nC * count)
     for d, y in pairs(ranks) do
       local from = dims[d][1]
       for i = 1, from and N.nC or 0 do
         local x = (i - 1) * count + y
-        for _, j in ipairs(classes[i]) do
-          if own == j then
-            slot[x] = slot[x] + v[from]
-          elseif not own then
-            slot[x] = slot[x] + v[(j - 1) * n + before[from]]
-          end
-        end
+        for _, j in ipairs(classes[i]) do slot[x] = slot[x] + v[(j - 1) * n + before[from]] end
       end
     end
+    return slot
   end
 
   -- fresh gives the state of a lane that was never used.
@@ -128,26 +121,11 @@ function M.shapes()
     M.recut(key, N, old, dims, classes)
   end
 
-  -- five reads a cfg of five numbers a limit, as schema 1 wrote it.
-  function M.five(text)
-    local old = decode(text)
-    local nC, nD = old[1], old[2]
-    if #old == 2 + nD * W + nC then return text end
-    local new = {nC, nD}
-    for i = 3, #old do
-      new[#new + 1] = old[i]
-      if i <= 2 + nD * 5 and (i - 2) % 5 == 0 then new[#new + 1] = 0 end
-    end
-    return M.pack(new)
-  end
-
   -- former gives a ledger as it was, moved to t; nil when it never had limits.
   function M.former(key, node, t)
-    local v = call('HMGET', key, 'cfg', 's', 'was')
+    local v = call('HMGET', key, 'cfg', 'sums', 'was')
     v[1] = v[1] or v[3]
     if not v[1] then return nil end
-    v[1] = M.five(v[1])
-    call('HSET', key, 'cfg', v[1])
     local old = M.ledger(key, node, {v[1], v[2]})
     return old, M.move(old, t)
   end
@@ -203,7 +181,7 @@ function M.shapes()
       put[#put + 1] = 'k:' .. name
       put[#put + 1] = M.pack(N.k[i])
     end
-    call('HSET', key, 'cfg', cfg, 'cfg2', cfg2, 'names', list, 's', M.pack(N.s), 'pk', M.pack(N.pk), unpack(put))
+    call('HSET', key, 'cfg', cfg, 'cfg2', cfg2, 'names', list, 'sums', M.pack(N.s), 'pk', M.pack(N.pk), unpack(put))
     return N, t
   end
 

@@ -4,6 +4,7 @@
 -- ends makes what settling, lapsing and moving slots need.
 function M.ends()
   if M.give then return end
+  M.rings()
 
   function M.zeros(n)
     local t = {}
@@ -15,9 +16,6 @@ function M.ends()
     local j = M.at(N, d) + i
     N.s[j], N.dirty = math.max(0, N.s[j] - amount), true
   end
-
-  -- slot names the field of a slot.
-  function M.slot(win, m) return format(win == TEN and 'T%d' or '%d', m % RING) end
 
   -- ranks gives each dim's place among those of its window (nil: of another one),
   -- and how many they are: a class's part of a slot.
@@ -68,7 +66,7 @@ function M.ends()
   function M.gone(node, t, first)
     local key, id = string.match(KEYS[1], '^(.*)scope$') .. 'node:' .. node, '\n' .. node
     if M.opened[id] == nil then
-      local v = call('HMGET', key, 'cfg', 's', 'r:' .. first, 'k:' .. first, 'l:' .. first, 'was')
+      local v = call('HMGET', key, 'cfg', 'sums', 'r:' .. first, 'k:' .. first, 'l:' .. first, 'was')
       v[1] = v[1] or v[6]
       M.opened[id] = v[1] and M.ledger(key, node, v, first) or false
       if v[1] then
@@ -136,28 +134,22 @@ function M.slots()
         end
       end
     end
-    if any then call('HSET', N.key, M.slot(win, prev), M.pack(open)) end
+    if any then M.close_slot(N, win, prev, open) end
     if used then M.leave(N, win, prev - SPAN + 1, math.min(prev, n - SPAN), ranks, count) end
   end
 
   -- leave takes slots from..to out of the sums.
   function M.leave(N, win, from, to, ranks, count)
     if from > to then return end
-    local f, any = {}, false
-    for m = from, to do f[#f + 1] = M.slot(win, m) end
-    for _, text in ipairs(call('HMGET', N.key, unpack(f))) do
-      if text then
-        local v = decode(text)
-        any = true
-        for d, y in pairs(ranks) do
-          for i = 1, N.nC do
-            local amount = v[(i - 1) * count + y]
-            if amount > 0 then M.subtract(N, d, i, amount) end
-          end
+    for slot, v in pairs(M.used_in(N, win, from, to)) do
+      for d, y in pairs(slot >= from and slot <= to and ranks or {}) do
+        for i = 1, N.nC do
+          local amount = v[(i - 1) * count + y]
+          if amount > 0 then M.subtract(N, d, i, amount) end
         end
       end
     end
-    if any then call('HDEL', N.key, unpack(f)) end
+    M.forget_to(N, win, from, to)
   end
 
   -- decay halves a peak every 240 slots (two minutes).
@@ -278,13 +270,8 @@ function M.slots()
   -- counts as used now, and leases keep the time they had left.
   function M.rebase(N, t)
     local s, names = N.s, decode(call('HGET', N.key, 'names'))
-    local back, gone = t - s[TS], {}
-    for win = MINUTE, TEN do
-      for m = 0, RING - 1 do
-        gone[#gone + 1] = M.slot(win, m)
-      end
-    end
-    for i = 1, #gone, 900 do call('HDEL', N.key, unpack(gone, i, math.min(#gone, i + 899))) end
+    local back = t - s[TS]
+    call('HDEL', N.key, unpack(M.all_groups()))
     for i, name in ipairs(names) do
       local c = M.class(N, name)
       for d = 1, N.nD do

@@ -16,12 +16,11 @@ function M.oldest(N, d)
   local now, used = N.s[win == TEN and CUR10 or CUR], 0
   for i = 1, N.nC do used = used + N.s[M.at(N, d) + i] end
   if used == 0 then return 0 end
-  local f, ranks, count = {}, M.ranks(N, win)
-  for m = now - SPAN + 1, now - 1 do f[#f + 1] = M.slot(win, m) end
-  for x, text in ipairs(call('HMGET', N.key, unpack(f))) do
-    local v = text and decode(text)
-    for i = 1, v and N.nC or 0 do
-      if v[(i - 1) * count + ranks[d]] > 0 then return (x + now) * M.width(win) end
+  local ranks, count = M.ranks(N, win)
+  local slots = M.used_in(N, win, now - SPAN + 1, now - 1)
+  for m = now - SPAN + 1, now - 1 do
+    for i = 1, slots[m] and N.nC or 0 do
+      if slots[m][(i - 1) * count + ranks[d]] > 0 then return (m + SPAN) * M.width(win) end
     end
   end
   return (now + SPAN) * M.width(win)
@@ -33,7 +32,7 @@ if not N then return {-1, t} end
 M.save(N)
 local free = {}
 for d = 1, N.nD do free[d] = M.oldest(N, d) end
-local v = call('HMGET', N.key, 'cfg', 'cfg2', 'names', 's', 'pk', 'cool', 'learned', 'fl', 'low')
+local v = call('HMGET', N.key, 'cfg', 'cfg2', 'names', 'sums', 'pk', 'cool', 'learned', 'fl', 'low')
 local out = {N.rebased, t, v[1], v[2], v[3], v[4], v[5], v[6] or '', call('HLEN', KEYS[3]), M.pack(free), v[7] or '', v[8] or '', v[9] or ''}
 for _, name in ipairs(decode(v[3])) do
   local x = call('HMGET', N.key, 'r:' .. name, 'k:' .. name, 'l:' .. name)
