@@ -51,12 +51,23 @@ func Classify(a Answer, now time.Time) Verdict {
 // wholeAnswer looks through a 200's body, a stream's too.
 func wholeAnswer(body []byte) *answer {
 	a := newAnswer()
-	if bytes.HasPrefix(body, dataPrefix) {
+	if eventStream(body) {
 		(&events{answer: a}).push(body)
 	} else {
 		a.push(body)
 	}
 	return a
+}
+
+// eventStream says whether a body is one of server-sent events, by its first line.
+func eventStream(body []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(body, "\ufeff\r\n"), []byte{'\n'})
+	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(line, []byte(field)) {
+			return true
+		}
+	}
+	return false
 }
 
 // judge asks the rules in order; the first that knows decides.

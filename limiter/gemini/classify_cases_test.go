@@ -212,17 +212,3 @@ func FuzzClassify(f *testing.F) {
 		}
 	})
 }
-
-// TestClassifyIsLinear has bodies that make careless parsers slow.
-func TestClassifyIsLinear(t *testing.T) {
-	for name, unit := range map[string]string{
-		"open": `{"a":[`, "strings": `"a`, "escapes": `\"`, "backslashes": `\`, "words": "limit: 0 ", "quotes": "'", "keys": `"message":"{`, "commas": ",{}",
-	} {
-		body := []byte(strings.Repeat(unit, 1<<20/len(unit)))
-		start := time.Now()
-		Classify(Answer{Status: 429, Body: body}, noon)
-		if d := time.Since(start); d > 2*time.Second {
-			t.Errorf("%s: %s for a megabyte", name, d)
-		}
-	}
-}

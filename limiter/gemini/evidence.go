@@ -20,6 +20,7 @@ type evidence struct {
 	messages string // what was said to people, in lower case
 	text     string // the body in lower case, as far as it is read for words
 	html     bool
+	looked   int // bytes that were taken apart, over all levels: the work
 	now      time.Time
 }
 
@@ -54,7 +55,8 @@ func gather(a Answer, now time.Time) *evidence {
 func (e *evidence) read(raw string) {
 	var said, text strings.Builder
 	for part := range parts(raw) {
-		objects := shred(part)
+		objects, looked := shred(part)
+		e.looked += looked
 		e.readErrors(objects, &said)
 		for _, q := range findViolations(objects) {
 			if !e.known[q] {

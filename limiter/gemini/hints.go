@@ -96,8 +96,11 @@ func spokenDelay(text string) (time.Duration, bool) {
 	if err != nil {
 		return parseDelay(number)
 	}
-	word, _, _ := strings.Cut(rest, " ")
-	if unit, ok := spokenUnits[strings.TrimRight(word, `.,;:!)"'`+"\\`\n\r")]; ok {
+	word := rest
+	if end := strings.IndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' }); end >= 0 {
+		word = rest[:end]
+	}
+	if unit, ok := spokenUnits[word]; ok {
 		n *= unit.Seconds()
 	}
 	return usable(n)

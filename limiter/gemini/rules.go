@@ -73,6 +73,8 @@ func credentials(e *evidence) (Verdict, bool) {
 		return none, false
 	case e.said("api key not valid", "api key expired", "api key not found"):
 		return refusedKey("api_key_invalid", "the message says so")
+	case e.said("unregistered callers"):
+		return refusedKey("unauthenticated", "the call had no key")
 	case e.said("reported as leaked"):
 		return refusedKey("api_key_leaked", "the message says so")
 	case e.said("has been suspended"):

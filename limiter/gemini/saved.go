@@ -143,7 +143,7 @@ func savedBody(raw json.RawMessage) []byte {
 func bareAnswer(raw []byte) Answer {
 	a := Answer{Header: http.Header{}, Body: savedBody(raw)}
 	seen := wholeAnswer(a.Body)
-	if bytes.HasPrefix(a.Body, dataPrefix) || seen.failure == nil && (seen.finished > 0 || seen.blocked != "" || seen.hasUsage || seen.embedded) {
+	if eventStream(a.Body) || seen.failure == nil && (seen.finished > 0 || seen.blocked != "" || seen.hasUsage || seen.embedded) {
 		a.Status = http.StatusOK
 	}
 	return a

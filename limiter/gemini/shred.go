@@ -53,16 +53,17 @@ func (o *object) get(names ...string) string {
 
 // shred takes apart whatever an error came in: JSON, JSON in strings of JSON,
 // Python's repr, protobuf's text form, any of these in the middle of prose or
-// cut off anywhere. It reads every level once and never fails.
-func shred(body string) []object {
+// cut off anywhere. It reads every level once and never fails. looked is how many
+// bytes that took, over all levels.
+func shred(body string) (objects []object, looked int) {
 	s := shredder{objects: make([]object, 0, min(16+strings.Count(body, "{"), shredObjects))}
 	s.read(body, -1, 0)
-	return s.objects
+	return s.objects, s.looked
 }
 
 type shredder struct {
 	objects []object
-	looked  int // bytes that were looked at, over all levels: the work
+	looked  int
 }
 
 // reader goes through one text.

@@ -128,7 +128,7 @@ func byRange(e *evidence) (Verdict, bool) {
 
 func badRequest(e *evidence) (Verdict, bool) {
 	switch {
-	case e.said("exceeds the maximum number of tokens", "token count exceeds", "input is too long"):
+	case e.said("exceeds the maximum number of tokens", "token count exceeds", "only supports up to", "input is too long"):
 		return verdict(Permanent, ScopeJob, "too_long", "the message says so")
 	case e.said("deadline") && e.said("too short", "minimum"):
 		return verdict(Backoff, ScopeJob, "deadline", "the deadline sent was under the provider's least")
