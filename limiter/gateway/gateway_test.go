@@ -51,14 +51,17 @@ type knobs struct {
 	base      http.RoundTripper // instead of the simulated Gemini
 	transport func(*gemini.TransportConfig)
 	config    func(*Config)
+	models    []gemini.Model // beside the two that there always are
 }
 
 func start(t *testing.T, k knobs) *setup {
 	t.Helper()
 	s := &setup{T: t, sim: geminitest.MustNew(k.sim), redis: miniredis.RunT(t), log: &logged{}}
-	lanes, err := gemini.NewLaneMap("proj", "", gemini.Model{Name: flash}, gemini.Model{Name: "gemini-embedding-001", Context: 2048})
+	models := append([]gemini.Model{{Name: flash}, {Name: "gemini-embedding-001", Context: 2048}}, k.models...)
+	lanes, err := gemini.NewLaneMap("proj", "", models...)
 	s.must(err)
-	s.lane = lanes.Lanes()[0]
+	s.lane, _, err = lanes.Lookup(flash)
+	s.must(err)
 	rdb := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = rdb.Close() })
 	s.configure(rdb, lanes, k.limits)
