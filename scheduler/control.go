@@ -143,16 +143,21 @@ func stillHeld(t Target, still []limiter.Pause) error {
 	return e
 }
 
-// liftOperator lifts what people did to exactly this target, by our means and by
-// asynq's.
+// liftOperator lifts what only people lift of exactly this target: what they did
+// by our means and by asynq's, and a run's brake, which counts anew from then on.
 func (c *Control) liftOperator(ctx context.Context, t Target) (n int, err error) {
+	if t.Run != "" && c.Store != nil {
+		if err := c.Store.ReleaseBrake(ctx, t.Run); err != nil {
+			return 0, err
+		}
+	}
 	pauses, err := c.Limiter.Pauses(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range pauses {
-		if p.Reason == ReasonOperator && targetOf(p) == t {
-			if err := c.Limiter.Lift(ctx, p, ReasonOperator); err != nil {
+		if (p.Reason == ReasonOperator || p.Reason == ReasonBrake) && targetOf(p) == t {
+			if err := c.Limiter.Lift(ctx, p, p.Reason); err != nil {
 				return n, err
 			}
 			n++

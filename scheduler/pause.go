@@ -7,6 +7,7 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/worker"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,6 +22,7 @@ const (
 	ReasonCredentials = "credentials"          // the provider refuses our key
 	ReasonCounters    = limiter.ReasonCounters // what was used of the day or month is lost
 	ReasonOperator    = "operator"             // a person's, lifted by a person only
+	ReasonBrake       = worker.ReasonBrake     // a run's own, since its rows fail; lifted by a person only
 )
 
 const (

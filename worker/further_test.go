@@ -19,7 +19,27 @@ import (
 type sayer struct {
 	mu     sync.Mutex
 	says   map[string][]string // row → bodies; "503" is a status
+	any    string              // what all other rows are answered
 	bodies map[string][]string
+	others int
+}
+
+// say changes what all other rows are answered.
+func (s *sayer) say(body string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.any = body
+}
+
+func (s *sayer) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.others
+}
+
+func answered(req *http.Request, status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), Request: req}
 }
 
 func (s *sayer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -40,8 +60,11 @@ func (s *sayer) RoundTrip(req *http.Request) (*http.Response, error) {
 			_, _ = fmt.Sscan(body, &status)
 			body = `{"error":{"code":` + body + `,"message":"no","status":"NO"}}`
 		}
-		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+		return answered(req, status, body), nil
+	}
+	if s.any != "" {
+		s.others++
+		return answered(req, 200, s.any), nil
 	}
 	return nil, fmt.Errorf("nothing is written down for %s", b)
 }

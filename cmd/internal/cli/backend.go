@@ -93,12 +93,13 @@ func (f *factory) connect(ctx context.Context, c *loaded) (*backend, error) {
 
 func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	log := slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	scope := c.scope()
+	lim := limiter.NewRedis(rdb, c.scope(), limiter.RedisOptions{Logger: log})
+	brake := worker.Brake{Closer: lim, Logger: log}
 	return &backend{
 		conf:  c,
 		rdb:   rdb,
-		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log}),
-		lim:   limiter.NewRedis(rdb, scope, limiter.RedisOptions{Logger: log}),
+		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop}),
+		lim:   lim,
 		log:   log,
 	}
 }

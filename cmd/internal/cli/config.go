@@ -58,6 +58,7 @@ type GeminiConfig struct {
 type ModelConfig struct {
 	LimitConfig   `yaml:",inline"`
 	Aliases       []string `yaml:"aliases"`        // other names that count in the same bucket
+	OutputTokens  int64    `yaml:"output_tokens"`  // the most that one answer may have, thinking included; a run's cap grows no further. Default the price book's, or 65536
 	ContextTokens int64    `yaml:"context_tokens"` // longest input; a longer row is refused before it costs anything. Default 1048576
 	Outside       *float64 `yaml:"outside"`        // share left for calls that bypass the gate; default 0.05
 	Lend          string   `yaml:"lend"`           // auto, now or never; default auto
@@ -110,6 +111,10 @@ type RunConfig struct {
 	Priority string `yaml:"priority"`
 	IDColumn string `yaml:"id_column"`
 	Encoding string `yaml:"encoding"`
+
+	Reask int    `yaml:"reask"` // how often an answer that breaks the schema is asked for again; default 1
+	Grow  bool   `yaml:"grow"`  // ask once more, with twice the cap, when an answer reaches max_output_tokens
+	Halt  string `yaml:"halt"`  // when a run stops by itself: "fail=20%/200", "same=50", both, or off; default same=50
 }
 
 // WorkerConfig is what a worker process does at once.
@@ -185,6 +190,7 @@ func defaults() map[string]any {
 		"run.priority":        "normal",
 		"run.feature":         "bulk",
 		"run.id_column":       "id",
+		"run.reask":           1,
 		"worker.concurrency":  32,
 		"worker.attempts":     5,
 		"worker.call_timeout": "2m",

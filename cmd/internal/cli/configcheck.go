@@ -34,6 +34,7 @@ func (l *loaded) check() error {
 		nameOK("gemini.region", c.Gemini.Region),
 		redisOK(c.Redis), baseURLOK(c.Gemini.BaseURL), keyEnvOK(c.Gemini.APIKeyEnv),
 		oneOf("run.priority", c.Run.Priority, "high", "normal", "low"),
+		countOK("run.reask", c.Run.Reask, maxReask), haltOK("run.halt", c.Run.Halt),
 		atLeast("worker.concurrency", int64(c.Worker.Concurrency), 1),
 		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
@@ -86,6 +87,9 @@ func (c *Config) checkModels() error {
 		}
 		if m.ContextTokens < 0 {
 			return fmt.Errorf("%s.context_tokens: %d is negative", key, m.ContextTokens)
+		}
+		if m.OutputTokens < 0 {
+			return fmt.Errorf("%s.output_tokens: %d is negative", key, m.OutputTokens)
 		}
 		if err := firstError(m.check(key), shadowOK(key+".shadow", m.Shadow)); err != nil {
 			return err

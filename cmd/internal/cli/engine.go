@@ -35,7 +35,7 @@ func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error
 		return nil, err
 	}
 	e := &engine{outlet: out}
-	e.worker, err = b.newWorker(ctx, out.transport, sink, e.count)
+	e.worker, err = b.newWorker(ctx, out, sink, e.count)
 	if err != nil {
 		out.close(b.log)
 		return nil, err
@@ -43,8 +43,8 @@ func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error
 	return e, nil
 }
 
-func (b *backend) newWorker(ctx context.Context, transport *gemini.Transport, sink jobs.Sink, onResult func(jobs.Result)) (*worker.Worker, error) {
-	client, err := gemini.NewClient(ctx, transport, b.conf.Gemini.BaseURL)
+func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, onResult func(jobs.Result)) (*worker.Worker, error) {
+	client, err := gemini.NewClient(ctx, out.transport, b.conf.Gemini.BaseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (b *backend) newWorker(ctx context.Context, transport *gemini.Transport, si
 	}
 	return worker.New(worker.Config{
 		Redis: b.rdb, Store: b.store, Gate: b.lim, Client: client,
-		Scope:       b.conf.scope(),
+		Scope: b.conf.scope(), Models: out.lanes, Refuse: b.conf.refuseRows,
 		Concurrency: b.conf.Worker.Concurrency,
 		CallTimeout: b.conf.Worker.CallTimeout,
 		Attempts:    b.conf.Worker.Attempts,

@@ -14,7 +14,7 @@ import (
 func (l *loaded) laneMap() (*gemini.LaneMap, error) {
 	var models []gemini.Model
 	for name, m := range l.Models {
-		models = append(models, gemini.Model{Name: name, Aliases: m.Aliases, Context: m.ContextTokens})
+		models = append(models, gemini.Model{Name: name, Aliases: m.Aliases, Context: m.ContextTokens, MaxOutput: m.OutputTokens})
 	}
 	lanes, err := gemini.NewLaneMap(l.Gemini.Project, l.Gemini.Region, models...)
 	if err != nil {
@@ -30,7 +30,8 @@ func invalid(err error) error { return &codedError{exitInvalidInput, err} }
 type batch struct {
 	*jobs.Prepared
 	quota  laneQuota
-	tokens int64 // estimated input tokens of all rows
+	tokens int64    // estimated input tokens of all rows
+	large  []string // ids of rows that could never be sent
 }
 
 // prepare reads and checks the whole input; whatever is wrong, nothing was
@@ -53,11 +54,14 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 		return nil, invalid(err)
 	}
 	spec.Lane = quota.lane.String()
+	if no := c.refuseRows(spec); no != nil {
+		return nil, invalid(fmt.Errorf("%s. Nothing was called", no.Message))
+	}
 	b := &batch{quota: quota}
 	b.Prepared, err = jobs.Prepare(ctx, in, spec,
 		jobs.PrepareOptions{Check: b.check, TemplateFile: o.Template, SystemFile: o.System})
 	if err != nil && ctx.Err() == nil {
-		return nil, invalid(err)
+		return nil, invalid(b.withLarge(err))
 	}
 	return b, err
 }
@@ -71,8 +75,10 @@ func (b *batch) check(r jobs.RenderedRow) error {
 	n := gemini.EstimateText(r.Prompt) + gemini.EstimateText(r.System)
 	switch {
 	case n > b.quota.context:
+		b.large = append(b.large, r.ID)
 		return fmt.Errorf("about %d input tokens; %s takes %d at most", n, b.quota.model, b.quota.context)
 	case b.quota.most > 0 && n > b.quota.most:
+		b.large = append(b.large, r.ID)
 		return fmt.Errorf("about %d input tokens; of %s's input_tpm bulk may use %d at most, so this row could never be sent",
 			n, b.quota.model, b.quota.most)
 	}

@@ -70,7 +70,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		f.say("warning: rows that were tried again have their former lines in the file too (the last one counts): %v", tidyErr)
 	}
 	if err := firstError(sink.Close(), err, countErr); err != nil {
-		return err
+		return s.stopClosing(f, err, counts, o.outFile(input))
 	}
 	return f.runClosing(ctx, counts, o.outFile(input))
 }

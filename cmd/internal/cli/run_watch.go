@@ -29,6 +29,9 @@ func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *eng
 			if counts.Open() == 0 {
 				return false, nil
 			}
+			if err := s.stopped(ctx, run); err != nil {
+				return false, err
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -35,6 +35,7 @@ type specOptions struct {
 	IDColumn string
 	Encoding string
 	Attempts int
+	answerFlags
 
 	Delimiter string
 	MaxRecord string
@@ -68,6 +69,7 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&o.MaxRecord, "max-record", "16MiB", "the largest `SIZE` of one row in the input")
 	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
 	o.addSettingFlags(fl)
+	o.answerFlags.add(fl)
 	for flag, values := range map[string][]string{
 		"kind": {string(jobs.Generate), string(jobs.Embed)}, "priority": {"high", "normal", "low"}, "class": {"bulk", "evaluation", "background"},
 	} {
@@ -106,7 +108,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
 		c.featureOK("--feature", s.Feature), o.class(&s, c),
 		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
-		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.answers(cmd, &s, c),
 	} {
 		if err != nil {
 			return s, asUsage(err)

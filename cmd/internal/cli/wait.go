@@ -22,7 +22,8 @@ func newWaitCmd(f *factory) *cobra.Command {
 		Use:   "wait [RUN]",
 		Short: "Wait until a run has ended, and exit with its code",
 		Long: "Waits until every row of RUN (default: the latest) has ended. Exits with 0 when all rows are good\n" +
-			"and with 3 when some are not, so that `enqueue && wait && results` works from cron.",
+			"and with 3 when some are not, so that `enqueue && wait && results` works from cron; with 4 as soon as the run's\n" +
+			"brake has stopped it.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
@@ -73,6 +74,9 @@ func (b *backend) follow(ctx context.Context, s *streams, run jobs.Run) (jobs.Co
 		counts = c
 		if counts.Open() == 0 {
 			return counts, nil
+		}
+		if err := b.stopped(ctx, run); err != nil {
+			return counts, err
 		}
 		bar.show(counts.Total()-counts.Open(), countsLine(counts))
 		select {

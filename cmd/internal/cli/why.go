@@ -164,6 +164,8 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 	}
 	why := orElse(p.Detail, p.Reason)
 	switch {
+	case p.Reason == scheduler.ReasonBrake:
+		return brakeSentence(p, now)
 	case p.Owner == "asynqmon": // a lease too, of what asynq itself remembers
 		until = "until it is resumed there"
 	case p.Reason == scheduler.ReasonHealth: // a lease that is renewed as long as it holds
