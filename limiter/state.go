@@ -81,6 +81,18 @@ type Cooldown struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
+// Broken is the breaker that keeps the lane's calls back, of two the one that is
+// looked at later; nil when none does.
+func (s LaneState) Broken() *BreakerState {
+	var longest *BreakerState
+	for i, b := range s.Breakers {
+		if longest == nil || b.Next.After(longest.Next) {
+			longest = &s.Breakers[i]
+		}
+	}
+	return longest
+}
+
 // header are the first numbers of a lane's state, named as in lua/base.lua.
 type header struct {
 	last, slot, slot10              int64

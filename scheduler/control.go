@@ -54,7 +54,8 @@ func pauseText(what string, p limiter.Pause) string {
 // *HeldError unless q.Override says for how long the monitor is to be overruled;
 // over any other reason that is not a person's it is one in any case. When a
 // person's pause was lifted there is no error, and Effect.Still says what holds
-// on. Resuming what is not paused is no error: Effect.Lifted is 0.
+// on. Resuming what is not paused is no error: Effect.Lifted is 0. Where a breaker is
+// open the next call looks whether it still holds, whatever is resumed.
 func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect, error) {
 	if err := c.check(ctx, t); err != nil {
 		return Effect{}, err
@@ -67,6 +68,10 @@ func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect
 		return Effect{}, err
 	}
 	lifted, err := c.liftOperator(ctx, t)
+	if err != nil {
+		return Effect{}, err
+	}
+	looks, err := c.Limiter.LookAgain(ctx)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -85,7 +90,7 @@ func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect
 		lifted += n
 	}
 	e, err := c.effect(ctx, t, "")
-	e.Lifted, e.Until = lifted, until
+	e.Lifted, e.Until, e.Looks = lifted, until, looks
 	if err == nil && lifted == 0 {
 		err = stillHeld(t, e.Still)
 	}

@@ -85,6 +85,8 @@ type Effect struct {
 	// gateway or the library are not counted.
 	InFlight   int64         `json:"in_flight"`
 	EndsWithin time.Duration `json:"ends_within"`
+	// Looks are the breakers that the next call looks at, since a person said so.
+	Looks []limiter.BreakerState `json:"looks,omitempty"`
 	// Until is when an override ends; zero without one.
 	Until time.Time `json:"until,omitzero"`
 }

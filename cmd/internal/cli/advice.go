@@ -60,6 +60,9 @@ func (o *overview) adviseHealth() {
 
 func (o *overview) adviseLanes(conf *loaded) {
 	for _, l := range o.Lanes {
+		if b := l.Broken(); b != nil {
+			o.add("bad", "nightshift resume bulk", "%s: %s", l.Lane.Model, conf.breakerSentence(b, o.At))
+		}
 		if c := l.Cooldown; c != nil && c.Reason == limiter.ReasonCredentials {
 			o.add("bad", "", "%s: %s", l.Lane.Model, conf.restSentence(c, o.At))
 		}

@@ -110,6 +110,9 @@ func laneView(s limiter.LaneState, now time.Time) dashboard.LaneView {
 	if c := s.Cooldown; c != nil {
 		v.Level, v.Note = dashboard.Warn, fmt.Sprintf("resting until %s: %s %s", clock(c.Until, now), c.Reason, c.Detail)
 	}
+	if b := s.Broken(); b != nil {
+		v.Level, v.Note = dashboard.Bad, b.String()
+	}
 	for _, l := range s.Limits {
 		view := dashboard.LimitView{Name: l.Name, Limit: l.Effective, Used: l.Used, Micro: l.Unit == limiter.MicroUSD}
 		for _, c := range l.Classes {

@@ -62,6 +62,9 @@ func (w explainWords) tightest(e *explained) string {
 // why is the rule that refused.
 func (w explainWords) why(e *explained) string {
 	d := e.Denied
+	if b := e.Lane.Broken(); b != nil && d.Limiter == "" && d.Reason == b.Reason {
+		return w.conf.breakerSentence(b, w.now)
+	}
 	switch d.Reason {
 	case limiter.ReasonQuota, limiter.ReasonSpend:
 		return fmt.Sprintf("%s lacks %s: %s of %s are used%s", whose(d), limitAmount(e, d, d.Shortage),

@@ -36,6 +36,8 @@ func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.Worker
 		return hold{why: fmt.Sprintf("no limits are known for %s: add it to the workers' configuration and restart one", lane.Model)}, nil
 	case err != nil:
 		return hold{}, err
+	case s.Broken() != nil:
+		return hold{b.conf.breakerSentence(s.Broken(), now), s.Broken().Next}, nil
 	case s.Cooldown != nil && s.Cooldown.Until.After(s.At):
 		return hold{b.conf.restSentence(s.Cooldown, now), s.Cooldown.Until}, nil
 	}
@@ -51,6 +53,35 @@ func (l *loaded) restSentence(c *limiter.Cooldown, now time.Time) string {
 		s += "; " + l.keyRemedy()
 	case strings.Contains(why, "not_the_api"):
 		s += "; is gemini.base_url right?"
+	}
+	return s
+}
+
+// breakerSentence says why calls are held back, since and until when, and who may
+// change that.
+func (l *loaded) breakerSentence(b *limiter.BreakerState, now time.Time) string {
+	s := orElse(b.Detail, string(b.Reason)) + ": calls are held back since " + clock(b.Since, now)
+	if !b.Until.IsZero() {
+		s += " until " + clock(b.Until, now)
+	}
+	switch b.Phase {
+	case limiter.BreakerOpen:
+		if !b.Next.Equal(b.Until) {
+			s += "; one call looks again at " + clock(b.Next, now)
+		}
+	case limiter.BreakerProbing:
+		s += "; one call looks just now"
+	case limiter.BreakerHalfOpen:
+		s += "; the next call looks"
+	}
+	if b.Reason == limiter.ReasonCredentials {
+		s += "; " + l.keyRemedy()
+	}
+	if strings.Contains(b.Detail, "not_the_api") {
+		s += "; is gemini.base_url right?"
+	}
+	if b.Lift != "" {
+		s += "; " + b.Lift
 	}
 	return s
 }

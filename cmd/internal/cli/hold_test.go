@@ -31,6 +31,27 @@ func TestRestSentence(t *testing.T) {
 	}
 }
 
+// TestBreakerSentence says why, since and until when, when somebody looks, and who may
+// end it.
+func TestBreakerSentence(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	conf := &loaded{}
+	conf.Gemini.APIKeyEnv = "MY_KEY"
+	since, next, until := now.Add(-time.Minute), now.Add(time.Hour), now.Add(9*time.Hour)
+	b := limiter.BreakerState{Phase: limiter.BreakerOpen, Reason: limiter.ReasonSpend, Detail: "the cap is reached (project_cap)", Since: since, Next: next, Until: until, Lift: "raise it"}
+	want := "the cap is reached (project_cap): calls are held back since " + clock(since, now) + " until " + clock(until, now) +
+		"; one call looks again at " + clock(next, now) + "; raise it"
+	if got := conf.breakerSentence(&b, now); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	b = limiter.BreakerState{Phase: limiter.BreakerHalfOpen, Reason: limiter.ReasonCredentials, Since: since, Next: now}
+	want = "credentials: calls are held back since " + clock(since, now) + "; the next call looks; put a working key into MY_KEY and start again"
+	if got := conf.breakerSentence(&b, now); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestTurn: a row's turn does not come before its lane works again.
 func TestTurn(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -20,6 +21,7 @@ type outlet struct {
 	meter     *gemini.Meter
 	learning  *gemini.Learning
 	kept      gemini.Records // both
+	unwatch   context.CancelFunc
 }
 
 // newOutlet opens it; process names who counts ("worker", "gateway"). One that
@@ -47,7 +49,8 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	o.kept = gemini.Fan(records, o.meter)
 	prices := gemini.EmbeddedPrices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
-		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Gate: b.lim, Lanes: lanes,
+		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
+		Process: processName(process), Gate: b.lim, Lanes: lanes,
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices,
 		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
@@ -55,6 +58,9 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 		o.close(b.log)
 		return nil, err
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o.unwatch = cancel
+	go o.transport.WatchKey(ctx)
 	return o, nil
 }
 
@@ -67,6 +73,9 @@ func processName(kind string) string {
 // close writes the last call records and counts down, and hands over what was
 // learned last.
 func (o *outlet) close(log *slog.Logger) {
+	if o.unwatch != nil {
+		o.unwatch()
+	}
 	o.learning.Close()
 	if err := firstError(o.records.Close(), o.meter.Close()); err != nil {
 		log.Warn("the last call records could not be written", "err", err)
@@ -82,44 +91,6 @@ func (l *loaded) provider() (http.RoundTripper, string, error) {
 	}
 	key, err := l.apiKey()
 	return nil, key, err
-}
-
-// apiKey reads the provider's key. It is never printed, not even in part.
-func (l *loaded) apiKey() (string, error) {
-	if file := l.Gemini.APIKeyFile; file != "" {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return "", configErrorf("gemini.api_key_file: %v", err)
-		}
-		if key := strings.TrimSpace(string(b)); key != "" {
-			return key, checkKey(key, "gemini.api_key_file: "+file)
-		}
-		return "", configErrorf("gemini.api_key_file: %s is empty", file)
-	}
-	if key := strings.TrimSpace(os.Getenv(l.Gemini.APIKeyEnv)); key != "" {
-		return key, checkKey(key, "the environment variable "+l.Gemini.APIKeyEnv)
-	}
-	return "", fmt.Errorf("no API key: put it in the environment variable %s (one is made at https://aistudio.google.com/apikey), "+
-		"or name a file in gemini.api_key_file; --gemini simulated needs none", l.Gemini.APIKeyEnv)
-}
-
-// checkKey refuses what no header can carry: every call would fail by it. The
-// key itself is not repeated.
-func checkKey(key, where string) error {
-	bad := strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
-	if bad < 0 {
-		return nil
-	}
-	return configErrorf("%s holds no API key: its character %d is a space, a line break or not ASCII; is there more than the key in it?",
-		where, len([]rune(key[:bad]))+1)
-}
-
-// keyRemedy is what to do when the provider refuses the key.
-func (l *loaded) keyRemedy() string {
-	if file := l.Gemini.APIKeyFile; file != "" {
-		return "put a working key into " + file + " and start again"
-	}
-	return "put a working key into " + l.Gemini.APIKeyEnv + " and start again"
 }
 
 // simulation is a simulated project with the limits that are configured, so

@@ -223,6 +223,9 @@ func resumedSentence(what string, e scheduler.Effect, now time.Time) string {
 	if !e.Until.IsZero() {
 		s += fmt.Sprintf(" The health monitor is overruled until %s (nightshift health hold --end lets it decide before).", clock(e.Until, now))
 	}
+	for _, b := range e.Looks {
+		s += "\nThe next call looks whether this still holds: " + orElse(b.Detail, string(b.Reason)) + "."
+	}
 	for _, p := range e.Still {
 		s += "\nIt stays closed: " + pauseSentence(&p, now) + "."
 	}

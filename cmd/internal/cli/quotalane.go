@@ -134,8 +134,20 @@ func (f *factory) printWhy(s limiter.LaneState) {
 	}
 }
 
+// breakerLine is a breaker's sentence by this process's configuration.
+func (f *factory) breakerLine(b *limiter.BreakerState) string {
+	c, err := f.config()
+	if err != nil {
+		return b.String()
+	}
+	return c.breakerSentence(b, f.now())
+}
+
 // printHolds says what keeps a whole lane or class from starting.
 func (f *factory) printHolds(s limiter.LaneState) {
+	for _, b := range s.Breakers {
+		fmt.Fprintln(f.Out, f.breakerLine(&b))
+	}
 	if c := s.Cooldown; c != nil {
 		fmt.Fprintf(f.Out, "resting until %s: %s\n", clock(c.Until, f.now()), strings.TrimSpace(string(c.Reason)+" "+c.Detail))
 	}

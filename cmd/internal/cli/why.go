@@ -112,6 +112,8 @@ func (o *whyOptions) laneSentence(conf *loaded, s limiter.LaneState, tightest wa
 	now := o.now()
 	n := waiting(s)
 	switch {
+	case s.Broken() != nil:
+		return fmt.Sprintf("%s: %s; %s wait.", s.Lane.Model, conf.breakerSentence(s.Broken(), now), plural(int(n), "job"))
 	case s.Cooldown != nil:
 		return fmt.Sprintf("%s: %s; %s wait.", s.Lane.Model, conf.restSentence(s.Cooldown, now), plural(int(n), "job"))
 	case bulkPause(s.Pauses) != nil:
