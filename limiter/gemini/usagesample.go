@@ -92,6 +92,17 @@ func (s *UsageSample) DegradedByCause() map[DegradeCause]int64 {
 	return out
 }
 
+// DegradedByKind is DegradedBy by name, without zeros.
+func (s *UsageSample) DegradedByKind() map[DegradeKind]int64 {
+	out := map[DegradeKind]int64{}
+	for i, n := range s.DegradedBy {
+		if n > 0 {
+			out[degradeKinds[i]] = n
+		}
+	}
+	return out
+}
+
 func (s *UsageSample) histograms() []*Histogram {
 	return []*Histogram{&s.Latency, &s.FirstToken, &s.Waited}
 }

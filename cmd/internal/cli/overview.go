@@ -26,6 +26,7 @@ type overview struct {
 	Events    []limiter.Event      `json:"events"` // the last few
 	Spent     []spent              `json:"spend"`
 	Advice    []advice             `json:"advice"`
+	Degraded  degradedHour         `json:"degraded"`
 	samples   []gemini.UsageSample // behind Users
 	minute    []gemini.UsageSample // of the last minute
 }
@@ -48,6 +49,7 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
 		func(ctx context.Context) (err error) { o.Spent, err = b.spent(ctx, now); return err },
 		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
+		func(ctx context.Context) error { return o.gatherDegraded(ctx, b) },
 	} {
 		if err := gather(ctx); err != nil {
 			return nil, err

@@ -89,7 +89,9 @@ type userOfQuota struct {
 	WouldRefuse   int64   `json:"would_refuse,omitempty"`
 	P95MS         int64   `json:"p95_ms"` // of the answers; of the first token where calls are streamed
 	MicroUSD      int64   `json:"micro_usd"`
-	sum           gemini.UsageSample
+
+	Degraded map[gemini.DegradeCause]int64 `json:"degraded,omitempty"` // calls that got another answer, by cause; refused or failed too
+	sum      gemini.UsageSample
 }
 
 // whoTable adds samples up by feature and class, the largest user first.
@@ -126,7 +128,7 @@ func (u *userOfQuota) fill(requests, tokens int64, minutes float64) {
 	u.RequestsShare, u.TokensShare = ratio(s.Requests, requests), ratio(s.InputTokens, tokens)
 	u.AvgRPM, u.AvgTPM = float64(s.Requests)/max(minutes, 1), float64(s.InputTokens)/max(minutes, 1)
 	u.Provider429, u.Refused, u.WouldRefuse, u.MicroUSD = s.Provider429, s.Refused, s.WouldRefuse, s.MicroUSD
-	u.P95MS = p95of(s).Milliseconds()
+	u.P95MS, u.Degraded = p95of(s).Milliseconds(), s.DegradedByCause()
 }
 
 // p95of is that of the calls that most were: whole answers, or streams.
@@ -174,6 +176,7 @@ func runQuotaWho(ctx context.Context, o *whoOptions) error {
 	if err := o.printUsers(users); err != nil || o.opts.output == "json" {
 		return err
 	}
+	printDegradedUsers(o.Out, users)
 	return o.printFindings(ctx, be, samples, from, to)
 }
 

@@ -30,6 +30,7 @@ func (o *statusOptions) all(ctx context.Context, be *backend) error {
 	}
 	fmt.Fprintf(o.Out, "project %s at %s\n", v.Project, v.At.Local().Format("2006-01-02 15:04:05"))
 	v.printState(o.Out)
+	v.printDegraded(o.Out)
 	section(o.Out, "who used the quota in the last five minutes", v.userTable())
 	section(o.Out, "runs", v.runTable())
 	if len(v.Runs) == 0 {
