@@ -156,6 +156,22 @@ func stored(q Request, text string) (*Permit, error) {
 	return p, nil
 }
 
+// readHeld reads of a permit as it is stored what it holds, and of which nodes; it
+// is not open when its lease has ended.
+func readHeld(text string) (a Amounts, nodes []string, open bool) {
+	_, rest, _ := strings.Cut(text, "|")
+	numbers, names, _ := strings.Cut(rest, "|")
+	var n []int64
+	if json.Unmarshal([]byte(numbers), &n) != nil || len(n) != 4+NumUnits || n[3] != 0 {
+		return a, nil, false
+	}
+	for line := range strings.Lines(names) {
+		_, node, _ := strings.Cut(strings.TrimSpace(line), " ")
+		nodes = append(nodes, node)
+	}
+	return Amounts(n[4:]), nodes, true
+}
+
 func newPermit(q Request, granted, expires int64) *Permit {
 	return &Permit{
 		ID: q.ID, Lane: q.Lane, Class: q.Class, Amounts: q.charged(),

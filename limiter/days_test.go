@@ -24,15 +24,18 @@ func TestTurnOfDaysAndMonths(t *testing.T) {
 		months     string
 		begin, end string // in UTC
 	}{
-		"a day":             {Limits{RPD: 2}, "", "2026-11-29 08:00", "2026-11-30 08:00"},
-		"a day in summer":   {Limits{RPD: 2}, "Asia/Tokyo", "2026-07-01 07:00", "2026-07-02 07:00"},
-		"a day of 23 hours": {Limits{RPD: 2}, "", "2026-03-08 08:00", "2026-03-09 07:00"},
-		"a day of 25 hours": {Limits{RPD: 2}, "Europe/Paris", "2026-11-01 07:00", "2026-11-02 08:00"},
-		"the year's last":   {Limits{RPD: 2}, "", "2026-12-31 08:00", "2027-01-01 08:00"},
-		"leap day":          {Limits{RPD: 2}, "", "2028-02-29 08:00", "2028-03-01 08:00"},
-		"December":          {Limits{USDPerMonth: 2}, "", "2026-12-01 08:00", "2027-01-01 08:00"},
-		"March in Paris":    {Limits{USDPerMonth: 2}, "Europe/Paris", "2026-02-28 23:00", "2026-03-31 22:00"},
-		"December in Tokyo": {Limits{USDPerMonth: 2}, "Asia/Tokyo", "2026-11-30 15:00", "2026-12-31 15:00"},
+		"a day":                {Limits{RPD: 2}, "", "2026-11-29 08:00", "2026-11-30 08:00"},
+		"a day in summer":      {Limits{RPD: 2}, "Asia/Tokyo", "2026-07-01 07:00", "2026-07-02 07:00"},
+		"a day of 23 hours":    {Limits{RPD: 2}, "", "2026-03-08 08:00", "2026-03-09 07:00"},
+		"a day of 25 hours":    {Limits{RPD: 2}, "Europe/Paris", "2026-11-01 07:00", "2026-11-02 08:00"},
+		"the year's last":      {Limits{RPD: 2}, "", "2026-12-31 08:00", "2027-01-01 08:00"},
+		"leap day":             {Limits{RPD: 2}, "", "2028-02-29 08:00", "2028-03-01 08:00"},
+		"December":             {Limits{USDPerMonth: 2}, "", "2026-12-01 08:00", "2027-01-01 08:00"},
+		"March in Paris":       {Limits{USDPerMonth: 2}, "Europe/Paris", "2026-02-28 23:00", "2026-03-31 22:00"},
+		"November in New York": {Limits{USDPerMonth: 2}, "America/New_York", "2026-11-01 04:00", "2026-12-01 05:00"},
+		"March in New York":    {Limits{USDPerMonth: 2}, "America/New_York", "2026-03-01 05:00", "2026-04-01 04:00"},
+		"October in Tokyo":     {Limits{USDPerMonth: 2}, "Asia/Tokyo", "2026-09-30 15:00", "2026-10-31 15:00"},
+		"December in Tokyo":    {Limits{USDPerMonth: 2}, "Asia/Tokyo", "2026-11-30 15:00", "2026-12-31 15:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(b *bench) {

@@ -372,21 +372,29 @@ func (h *history) configure() step {
 	if h.rng.IntN(2) == 0 {
 		l.Limits.OutputTPM, l.Limits.USDPer10m, l.Limits.USDPerMonth = 8000, 200_000, 900_000
 	}
+	soft := h.rng.Int64N(3) * 460_000
+	if h.rng.IntN(3) == 0 {
+		l.Limits.USDPerDay = 30_000 + h.rng.Int64N(90_000)
+	}
 	if h.rng.IntN(3) == 0 {
 		l.Limits.RPM = 0
 	}
 	cs := []Class{
 		{Name: "interactive", GuaranteePPM: 300_000, FloorPPM: 10_000},
 		{Name: "agent", GuaranteePPM: 100_000, Smooth: h.rng.IntN(2) == 0, Tickets: true, OutputFloorPPM: h.rng.Int64N(3) * 100_000},
-		{Name: "bulk", Smooth: true, Tickets: true},
-		{Name: "low", Smooth: true, Tickets: true, TricklePPM: 50_000, CapPPM: h.rng.Int64N(3) * 100_000},
+		{Name: "bulk", Smooth: true, Tickets: true, Pausable: true},
+		{Name: "low", Pausable: true, Smooth: true, Tickets: true, TricklePPM: 50_000, CapPPM: h.rng.Int64N(3) * 100_000},
 	}
 	by := fmt.Sprint("pid ", h.rng.IntN(2))
 	nodes, shadow := h.nodes()
 	weights := map[string]int64{"tenant/acme": 1 + h.rng.Int64N(5), "run/r2": 1 + h.rng.Int64N(3)}
 	return func(b *bench) string {
 		l.Lane = b.lane
-		c := Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights, By: by, Nodes: nodes}
+		c := Config{Scope: b.scope, Lanes: []LaneConfig{l}, Classes: cs, Weights: weights, By: by, Nodes: maps.Clone(nodes), SoftPPM: soft}
+		if all, ok := nodes["project"]; ok {
+			delete(c.Nodes, "project")
+			c.Nodes[b.scope.ProjectNode()] = all
+		}
 		c.Shadow = maps.Clone(shadow)
 		if names, ok := shadow["lane"]; ok {
 			delete(c.Shadow, "lane")
@@ -409,8 +417,9 @@ func (h *history) snapshot() step {
 func showState(b *bench) string {
 	s, err := b.State(b.Context(), b.lane)
 	out := jsonOf(s) + errText(err)
-	for _, node := range []string{"organization/org", "tenant/acme", "tenant/b", "run/r2", "feature/f1"} {
+	for _, node := range []string{b.scope.ProjectNode(), "organization/org", "tenant/acme", "tenant/b", "run/r2", "feature/f1"} {
 		s, err := b.NodeState(b.Context(), node)
+		s.At = time.Time{} // a refusal moves a node's clock by parts of a slot, and does not store that
 		out += jsonOf(s) + errText(err)
 	}
 	nodes, err := b.Nodes(b.Context())
@@ -420,6 +429,7 @@ func showState(b *bench) string {
 // nodes are limits of nodes, some by pattern, and limits in shadow.
 func (h *history) nodes() (map[string]Limits, map[string][]string) {
 	all := map[string]Limits{
+		"project":          {USDPerDay: 20_000 + h.rng.Int64N(90_000), USDPerMonth: 400_000},
 		"organization/org": {RPM: 20 + h.rng.Int64N(40), RPD: 500},
 		"tenant/acme":      {RPM: 5 + h.rng.Int64N(20), InputTPM: 9000, Concurrency: 3},
 		"tenant/*":         {RPM: 5 + h.rng.Int64N(20), USDPer10m: 50_000, USDPerMonth: 500_000},
@@ -430,7 +440,7 @@ func (h *history) nodes() (map[string]Limits, map[string][]string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if h.rng.IntN(2) == 0 {
 			delete(all, name)
-		} else if h.rng.IntN(3) == 0 {
+		} else if name != "project" && h.rng.IntN(3) == 0 {
 			shadow[name] = []string{"rpm"}
 		}
 	}

@@ -19,7 +19,7 @@ func (s Scope) String() string { return s.Provider + "/" + s.Project }
 
 // ProjectNode is the node that every call of the scope goes by, whatever its lane
 // and path: "project/NAME". It has limits where the configuration names it.
-func (s Scope) ProjectNode() string { return kindProject + "/" + s.Project }
+func (s Scope) ProjectNode() string { return ProjectKind + "/" + s.Project }
 
 // Lane is one quota pool of a provider. Aliases and variants of a model map to
 // one bucket before they get here; Model is that bucket.

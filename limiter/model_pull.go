@@ -204,7 +204,7 @@ func (m *Model) readdress(c *modelClass, f *modelLeaf) {
 			f.nodes = append(f.nodes, kind+"/"+id)
 		}
 	}
-	add(kindProject, m.scope.Project)
+	add(ProjectKind, m.scope.Project)
 	ParseLeaf(f.name).each(f.feature, add)
 	m.stand(c, f, false, f.booked, 1, f.waiting)
 }

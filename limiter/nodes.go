@@ -60,7 +60,7 @@ func pattern(node string) string {
 
 // sharing are the kinds in which classes share what there is as in a lane. What
 // goes by a key, a run or a feature is of one kind: nothing is held back there.
-var sharing = []string{kindProject, "organization", "tenant", "team"}
+var sharing = []string{ProjectKind, "organization", "tenant", "team"}
 
 // nodePlan works out a node's limits. Classes lend at once there (nobody learns the
 // week of every tenant), and caps are the lanes'.

@@ -148,7 +148,7 @@ func readAnswer(q Request, v any, now int64) (answer, error) {
 // shadow, look} of a permit that a rule, or limits in shadow, were against, or that
 // looks whether a breaker still holds.
 func readPermit(q Request, a []any, now int64) (answer, error) {
-	var over string
+	var over, soft string
 	var shadow []string
 	look := false
 	if len(a) == 9 {
@@ -157,7 +157,8 @@ func readPermit(q Request, a []any, now int64) (answer, error) {
 			return answer{}, err
 		}
 		over = overBy(Reason(text(a[3])), text(a[6]), n[0], n[1])
-		shadow, look = readShadow(text(a[7])), a[8] == int64(1)
+		shadow, soft = readNotes(text(a[7]))
+		look = a[8] == int64(1)
 		a = a[:3]
 	}
 	n, err := numbers(a[1:])
@@ -165,18 +166,26 @@ func readPermit(q Request, a []any, now int64) (answer, error) {
 		return answer{}, fmt.Errorf("limiter: strange permit %v", a)
 	}
 	p := newPermit(q, n[0], n[1])
-	p.Over, p.Shadow, p.Probe = over, shadow, look
+	p.Over, p.Shadow, p.Soft, p.Probe = over, shadow, soft, look
 	return answer{now: now, permit: p}, nil
 }
 
-// readShadow reads lines "NODE UNIT WINDOW".
-func readShadow(lines string) (out []string) {
+// readNotes reads lines "NODE UNIT WINDOW" of limits in shadow, and those that
+// begin with "soft" of soft ones.
+func readNotes(lines string) (shadow []string, soft string) {
 	for line := range strings.Lines(lines) {
+		rest, isSoft := strings.CutPrefix(line, "soft ")
 		var node string
 		var unit, window int
-		if _, err := fmt.Sscan(line, &node, &unit, &window); err == nil {
-			out = append(out, node+" "+Limit{Unit: Unit(unit), Window: Window(window)}.Name())
+		if _, err := fmt.Sscan(rest, &node, &unit, &window); err != nil {
+			continue
+		}
+		name := node + " " + Limit{Unit: Unit(unit), Window: Window(window)}.Name()
+		if isSoft {
+			soft = join(soft, name)
+		} else {
+			shadow = append(shadow, name)
 		}
 	}
-	return out
+	return shadow, soft
 }

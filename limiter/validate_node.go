@@ -8,10 +8,10 @@ import (
 
 // nodeKinds are the kinds of nodes that may have limits of their own, from the
 // outside in; a lane is named by itself.
-var nodeKinds = []string{kindProject, "organization", "tenant", "team", "key", "feature", "run"}
+var nodeKinds = []string{ProjectKind, "organization", "tenant", "team", "key", "feature", "run"}
 
-// kindProject is the kind of the one node that every call goes by.
-const kindProject = "project"
+// ProjectKind is the kind of the one node that every call goes by (ProjectNode).
+const ProjectKind = "project"
 
 // NodeKinds are the kinds of nodes that may have limits: "tenant" in "tenant/acme".
 func NodeKinds() []string { return slices.Clone(nodeKinds) }
@@ -25,7 +25,7 @@ func CheckNode(field, node string) error {
 		return wrong(field, "%q; want one of %s and its name, as in tenant/acme", node, strings.Join(nodeKinds, ", "))
 	case strings.Contains(id, "/"):
 		return wrong(field, "%q is too deep: each level of a path has limits of its own, as in tenant/acme and team/search", node)
-	case kind == kindProject && id == "*":
+	case kind == ProjectKind && id == "*":
 		return wrong(field, "a provider project is one node; want its name, as in project/default")
 	case id == "*":
 		return nil
@@ -35,7 +35,7 @@ func CheckNode(field, node string) error {
 
 // checkNode is CheckNode of a node that may be a project: there is one in a scope.
 func (c Config) checkNode(field, node string) error {
-	if strings.HasPrefix(node, kindProject+"/") && node != c.Scope.ProjectNode() && !wildcard(node) {
+	if strings.HasPrefix(node, ProjectKind+"/") && node != c.Scope.ProjectNode() && !wildcard(node) {
 		return wrong(field, "%q; the project of this configuration is %s", node, c.Scope.Project)
 	}
 	return CheckNode(field, node)

@@ -18,6 +18,7 @@ func leaseKeys(name string) []string {
 //	members    hash: scheduler's id → time seen and description
 //	bypass     hash: lane → estimate (JSON)
 //	hours      hash: what was used in each hour (hourstore.go)
+//	spend      hash: node and limit → what the cap stood at, and what was told of it (JSON)
 //	old:TARGET string: an old pause was told of, with an expiry
 func scopeKey(s limiter.Scope, name string) string {
 	return "nightshift:{scheduler:" + s.String() + "}:" + name

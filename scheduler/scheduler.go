@@ -23,7 +23,8 @@ type Scheduler struct {
 	Sweeper   *Sweeper   // nil: others sweep
 	Snapshots *Snapshots // nil: counters live in Redis alone
 	Bypass    *BypassWatch
-	Learner   *Learner // nil: floors are the configured ones
+	Learner   *Learner    // nil: floors are the configured ones
+	Spend     *SpendWatch // nil: nobody tells how far caps are spent
 	// Also runs while this process leads; each ends when its context does.
 	Also []func(context.Context)
 
@@ -93,6 +94,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	}
 	if s.Learner != nil {
 		every(learnEvery, "learning the week", s.Learner.Look)
+	}
+	if s.Spend != nil {
+		every(spendEvery, "looking at what is spent", s.Spend.Look)
 	}
 	if s.Snapshots != nil {
 		every(lossEvery, "keeping counters", s.Snapshots.Keep)

@@ -19,6 +19,7 @@ type MeterOptions struct {
 	Timeout  time.Duration    // of one script; default 2 s
 	Features int              // that are told apart per process and hour; default 200, the rest are OtherFeature
 	Pending  int              // counts kept apart while Redis is away; default 10,000, beyond that they are merged
+	Zone     *time.Location   // of the days that money is counted by; nil means America/Los_Angeles
 	Logger   *slog.Logger     // nil means none
 	Now      func() time.Time // how old a count is at its flush; nil means time.Now. Redis's clock says when that was
 
@@ -28,6 +29,9 @@ type MeterOptions struct {
 func (o MeterOptions) filled() MeterOptions {
 	o.Process = cmp.Or(o.Process, "process")
 	o.Every, o.Timeout = cmp.Or(o.Every, time.Second), cmp.Or(o.Timeout, 2*time.Second)
+	if o.Zone == nil {
+		o.Zone = pacific
+	}
 	o.Features, o.Pending = cmp.Or(o.Features, 200), cmp.Or(o.Pending, 10_000)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -39,7 +43,8 @@ func (o MeterOptions) filled() MeterOptions {
 }
 
 // Meter counts calls by model, class and feature, in buckets of time that all
-// processes of a scope share in Redis (ReadMeter). Put only counts in memory;
+// processes of a scope share in Redis (ReadMeter), and what they cost by the day,
+// also by tenant and run (ReadMoney). Put only counts in memory;
 // what was counted goes out once a second. With Redis away it is kept, ever more
 // coarsely, and sent later with its own time; nothing is counted twice.
 type Meter struct {
@@ -56,6 +61,7 @@ type Meter struct {
 	names      names                       // guarded by mu
 	cells      map[cellKey]*UsageSample    // counted and not yet taken by the flusher; guarded by mu
 	rejections map[rejectionKey]*Rejection // guarded by mu
+	money      map[moneyKey]*moneyCount    // guarded by mu
 
 	// Of the flusher's goroutine; after done is closed, of Close's caller.
 	seq     int64
@@ -76,7 +82,7 @@ func NewMeter(rdb redis.UniversalClient, scope limiter.Scope, opts MeterOptions)
 	m := &Meter{
 		rdb: rdb, scope: scope, keys: newMeterKeys(scope), opts: opts.filled(),
 		stop: make(chan struct{}), done: make(chan struct{}),
-		cells: map[cellKey]*UsageSample{}, rejections: map[rejectionKey]*Rejection{},
+		cells: map[cellKey]*UsageSample{}, rejections: map[rejectionKey]*Rejection{}, money: map[moneyKey]*moneyCount{},
 	}
 	m.process = label(m.opts.Process, 80) + "#" + newID()[:8]
 	m.names.most = m.opts.Features
@@ -98,6 +104,7 @@ func (m *Meter) Put(r Record) {
 	key := m.names.key(r, now)
 	m.cell(cellKey{now.Unix(), key}).count(r)
 	m.noteRejection(r, key, now)
+	m.noteMoney(r, key)
 }
 
 func (m *Meter) cell(k cellKey) *UsageSample {
@@ -203,7 +210,7 @@ func (m *Meter) complain() {
 func (m *Meter) pending() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.cells) + len(m.rejections)
+	return len(m.cells) + len(m.rejections) + len(m.money)
 }
 
 // names bounds how many names become fields, since callers may choose them.

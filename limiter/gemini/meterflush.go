@@ -25,6 +25,7 @@ type parcel struct {
 	seq        int64
 	cells      []cell
 	rejections []Rejection
+	money      []moneyRow
 }
 
 type cell struct {
@@ -53,7 +54,8 @@ func (m *Meter) take(alive bool) *parcel {
 		p.rejections = append(p.rejections, *r)
 		delete(m.rejections, k)
 	}
-	if len(p.cells)+len(p.rejections) == 0 {
+	p.money = m.takeMoney()
+	if len(p.cells)+len(p.rejections)+len(p.money) == 0 {
 		if !alive {
 			return nil
 		}
@@ -75,7 +77,7 @@ func (m *Meter) args(p *parcel) []any {
 	if m.opts.redisNow != nil {
 		clock = strconv.FormatInt(m.opts.redisNow().UnixMilli(), 10)
 	}
-	args := []any{clock, m.process, p.seq, stepsArg(), len(p.cells), len(p.rejections)}
+	args := []any{clock, m.process, p.seq, stepsArg(), len(p.cells), len(p.rejections), len(p.money), moneyKept.Milliseconds()}
 	for _, c := range p.cells {
 		other := usageKey{c.key.lane, c.key.class, OtherFeature}
 		args = append(args, m.age(c.at), c.key.field(), other.field(), c.pack())
@@ -83,6 +85,9 @@ func (m *Meter) args(p *parcel) []any {
 	for _, r := range p.rejections {
 		text, _ := json.Marshal(r) // plain strings and integers always can be written
 		args = append(args, m.age(r.At), string(text))
+	}
+	for _, x := range p.money {
+		args = append(args, x.key.day, x.key.field(), x.key.other().field(), x.pack())
 	}
 	return args
 }

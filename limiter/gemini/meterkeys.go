@@ -39,6 +39,7 @@ func (s Step) Kept() time.Duration { return steps[s].kept }
 //	…:meter                  hash: process → "sequence lastSeen"
 //	…:meter:WIDTH:INDEX      hash of a bucket: region/model|class|feature → counts
 //	…:meter:rejections       list of "atMS|Rejection as JSON", newest first
+//	…:meter:money:DAY        hash: model|class|feature|tenant|run → [micro-dollars, calls, input, output tokens]
 type meterKeys struct{ root, rejections string }
 
 func newMeterKeys(s limiter.Scope) meterKeys {

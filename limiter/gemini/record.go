@@ -21,6 +21,7 @@ type Record struct {
 	Row      string           `json:"row,omitempty"`
 	Attempt  int              `json:"attempt,omitempty"`
 	Permit   string           `json:"permit,omitempty"`
+	Held     time.Time        `json:"held,omitzero"`         // when the permit was given, by the clock that decides: its day and month are charged
 	Estimate limiter.Amounts  `json:"estimate"`              // indexed by limiter.Unit; how far it was off shows beside usage
 	RuleIn   int64            `json:"rule_input,omitempty"`  // input tokens by rule, before what was learned corrected them
 	MostOut  int64            `json:"most_output,omitempty"` // output tokens that the request allows
@@ -109,7 +110,7 @@ func (c *call) recordLane(r *Record) {
 		r.Scope, r.Lane = c.obs.Lane.Scope().String(), c.obs.Lane.String()
 	}
 	if c.obs.Permit != nil {
-		r.Permit = c.obs.Permit.ID
+		r.Permit, r.Held = c.obs.Permit.ID, c.obs.Permit.Granted
 	}
 }
 
@@ -183,7 +184,7 @@ func (c *call) errorText(err error) string {
 	if text == "" {
 		return ""
 	}
-	return clip(redactKey(text, c.key), 300)
+	return clip(redactKey(text, c.t.cfg.APIKey), 300)
 }
 
 // clip cuts a text at a rune's border.

@@ -9,7 +9,8 @@
 -- Returns {alert, now, then for each request one of
 --   {1, granted, expires}                    a permit
 --   {1, granted, expires, reason, unit, window, node, shadow, look}  one in spite of a
---     rule, or of limits in shadow: lines "NODE UNIT WINDOW"; look is 1 when it looks
+--     rule, or of limits in shadow: lines "NODE UNIT WINDOW", of soft ones that it
+--     took past their part "soft NODE UNIT WINDOW"; look is 1 when it looks
 --     whether a breaker still holds
 --   {2, permit as stored}                    the permit that the id already holds
 --   {0, reason, unit, window, limit, used, short, retry_at, position, detail, node,
@@ -35,7 +36,7 @@ function M.refusals()
     local unit, win, limit, node, uses = -1, -1, 0, '', ''
     if no[1] then
       local N, o = no[9], 2 + (no[1] - 1) * W
-      unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], no[7] or N.cfg[o + 4]
+      unit, win, limit = N.cfg[o + 1], N.cfg[o + 2], no[7] or no[10].soft and M.soft(N, no[10], no[1]) or N.cfg[o + 4]
       node, uses = N.node or '', M.uses(N, no[1])
     end
     return {0, no[2], unit, win, limit, no[3] or 0, no[4] or 0, retry, pos or 0, detail or '', node, uses}
@@ -182,11 +183,27 @@ function M.shadows(c, a)
   return text
 end
 
--- all_shadows is shadows of the lane and the request's nodes.
-function M.all_shadows(c, q)
+-- softened gives the soft limits that a permit takes the ledger past.
+function M.softened(c, a)
+  local N, text = c.N, ''
+  for d = 1, N.nD do
+    local o = 2 + (d - 1) * W
+    local amount, soft = a[N.cfg[o + 1] + 1], c.r[1 + N.nD * N.nC + N.nD + d]
+    if soft < 0 and amount > 0 then
+      local _, _, all = M.share(N, c, d)
+      if all + amount > -soft then text = text .. format('soft %s %d %d\n', N.node or 'lane', N.cfg[o + 1], N.cfg[o + 2]) end
+    end
+  end
+  return text
+end
+
+-- all_notes is shadows and softened of the lane and the request's nodes.
+function M.all_notes(c, q)
   local text = c.shadow and M.shadows(c, q.a) or ''
+  if c.soft then text = text .. M.softened(c, q.a) end
   for _, nc in ipairs(q.path) do
     if nc.shadow then text = text .. M.shadows(nc, q.a) end
+    if nc.soft then text = text .. M.softened(nc, q.a) end
   end
   return text
 end
@@ -200,7 +217,7 @@ function M.grant(N, c, q, tk, t)
     a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]) .. names
   if call('HSETNX', KEYS[3], q.id, rec) == 0 then return {2, M.held(q.id)} end
   call('ZADD', KEYS[4], format('%d', ends), 'p' .. q.id)
-  local text = M.all_shadows(c, q)
+  local text = M.all_notes(c, q)
   M.charge(N, c, a)
   for _, nc in ipairs(q.path) do M.charge(nc.N, nc, a) end
   if not (tk and tk.released) then

@@ -9,8 +9,10 @@
 -- that has some. Its hash (all values are arrays of integers, written by pack):
 --   cfg      nC, nD, nD x (unit, window, limit, limit less outside and what feedback took off, cv in ppm, 1 = shadow),
 --            nC x flags (1 smooth, 2 tickets, 4 cap,
---            8 the ledger has limits in shadow)
---   cfg2     nD x nC x (floor, guarantee, trickle, cap), as amounts
+--            8 the ledger has limits in shadow, 16 it has soft limits)
+--   cfg2     nD x nC x (floor, guarantee, trickle, cap), as amounts; in the place of the
+--            cap a cap in money (of a day or month) has its soft part: what all may use
+--            for the class to go on, negated where that is only told (0 = it has none)
 --   least    of a lane: nD x nC floors, as amounts, below which no learned one counts (-1: none does)
 --   learned  of a lane: the floors that were learned, as they were set (floors.lua)
 --   fl       when these end, then nD x nC what they come to (-1: none); absent when there are none
@@ -20,7 +22,7 @@
 --            clock that was set back since), and where the clock stood when it was set back
 --   pk       nD x nC peaks, times 16
 --   r:CLASS  the class's index, nD x nC reserves as this class sees them, nD x largest
---            request; with a cap nD x the most that it may use (0 = all)
+--            request; with a cap or soft limits nD x the fourth numbers of cfg2
 --   k:CLASS  nD x use in the slot that is open now, nD x pace (the moment, in
 --            microseconds, at which an even use would be where the class is)
 --   l:CLASS  the class's line (line.lua); absent while nobody waits
@@ -72,7 +74,7 @@ function M.class(N, name, v)
   c = {N = N, name = name, r = decode(v[1]), k = decode(v[2]), l = v[3] and decode(v[3])}
   c.i = c.r[1]
   local flags = N.cfg[2 + N.nD * W + c.i]
-  c.smooth, c.tickets, c.capped, c.shadow = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags >= 8
+  c.smooth, c.tickets, c.capped, c.shadow, c.soft = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4, flags % 16 >= 8, flags >= 16
   if N.node then c.tops = false end -- throttles and caps are a lane's
   N.cls[name] = c
   return c
@@ -90,6 +92,15 @@ function M.square(N, d, amount)
   return x * x
 end
 
+-- soft is what a class of a ledger with soft limits may find used up of dim d at
+-- most, its own need included: the limit less outside, or its soft part.
+function M.soft(N, c, d)
+  local o = 2 + (d - 1) * W
+  local most, soft = N.cfg[o + 4], c.r[1 + N.nD * N.nC + N.nD + d]
+  if N.cfg[o + 2] > TEN and soft > 0 and soft < most then return soft end
+  return most
+end
+
 -- share gives, for a class and a dim: what others use or must be left, its own
 -- use, everybody's use, and the limit less outside and margin.
 function M.share(N, c, d)
@@ -104,7 +115,7 @@ function M.share(N, c, d)
       others = others + (u > v and u or v)
     end
   end
-  local free = N.cfg[2 + (d - 1) * W + 4]
+  local free = c.soft and M.soft(N, c, d) or N.cfg[2 + (d - 1) * W + 4]
   if s[o] > 0 then free = free - floor(1.5 * sqrt(s[o])) end
   return others, own, all, free
 end

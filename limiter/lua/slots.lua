@@ -206,7 +206,7 @@ function M.slots()
         local cap = lim[4 * ((d - 1) * nC + i)]
         if cap > 0 and cap < largest then largest = cap end
         r[i][1 + nD * nC + d] = largest
-        if cfg[2 + nD * W + i] % 8 >= 4 then r[i][1 + nD * nC + nD + d] = cap end
+        if cfg[2 + nD * W + i] % 8 >= 4 or cfg[2 + nD * W + i] >= 16 then r[i][1 + nD * nC + nD + d] = cap end
       end
       put[#put + 1] = 'r:' .. names[i]
       put[#put + 1] = M.pack(r[i])

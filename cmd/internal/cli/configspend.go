@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"nightshift/limiter"
 )
@@ -34,3 +35,12 @@ func (s SpendConfig) limitConfig() LimitConfig {
 
 // limits are those of the node that every call goes by.
 func (s SpendConfig) limits() limiter.Limits { return s.limitConfig().limits() }
+
+// spendZone is where months of money are counted; it was checked at load.
+func (c *Config) spendZone() *time.Location {
+	zone, err := time.LoadLocation(orElse(c.Spend.Zone, c.TimeZone))
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}

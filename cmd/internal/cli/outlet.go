@@ -44,7 +44,7 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 		return nil, err
 	}
 	o := &outlet{lanes: lanes, records: records}
-	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})
+	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Zone: b.conf.spendZone(), Logger: b.log})
 	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
 	o.kept = gemini.Fan(records, o.meter)
 	prices := gemini.EmbeddedPrices()

@@ -118,7 +118,11 @@ func (o *setOptions) change(ctx context.Context, be *backend, change func(quotaS
 	if err != nil {
 		return err
 	}
-	return o.tell(s.node, ch, changes, o.shadowNotes(s.node, before, after))
+	large, err := be.tooLargeNow(ctx, s.node, after)
+	if err != nil {
+		return err
+	}
+	return o.tell(s.node, ch, changes, append(o.shadowNotes(s.node, before, after), large...))
 }
 
 func (b *backend) quotaState(ctx context.Context, target string) (s quotaState, err error) {

@@ -13,6 +13,9 @@ import (
 // quotaTarget gives the node that the user means: a model by its name or an alias,
 // class/NAME, weights, or a node of a path.
 func (l *loaded) quotaTarget(name string, known limiter.Config) (string, error) {
+	if name == limiter.ProjectKind {
+		return known.Scope.ProjectNode(), nil
+	}
 	for _, lane := range known.Lanes {
 		if strings.EqualFold(name, lane.Lane.Model) || name == lane.Lane.String() {
 			return lane.Lane.String(), nil

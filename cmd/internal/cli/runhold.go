@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"nightshift/jobs"
@@ -15,7 +17,34 @@ func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pa
 	if p := pauseOf(pauses, run); p != nil {
 		return hold{pauseSentence(p, now), p.Until}, nil
 	}
-	return b.holdOf(ctx, run.Spec.Lane, fleet, now)
+	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
+	if err != nil || h.why != "" {
+		return h, err
+	}
+	return b.moneyHold(ctx, run, now)
+}
+
+// moneyHold is the cap that the rows of a run wait for; of several the one that
+// turns last.
+func (b *backend) moneyHold(ctx context.Context, run jobs.Run, now time.Time) (h hold, err error) {
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if err != nil || lane.Scope() != b.conf.scope() {
+		return h, nil // another project's money is not ours to read
+	}
+	c, err := b.lim.Effective(ctx)
+	if err != nil {
+		return h, err
+	}
+	caps, err := b.lim.CapsOn(ctx, lane, c.NodesOf(runPath(run), run.Spec.Feature))
+	if errors.Is(err, limiter.ErrUnknownLane) {
+		return h, nil
+	}
+	for _, x := range caps {
+		if slices.Contains(x.Stopped, run.Spec.Class) && x.End.After(h.until) {
+			h = hold{stoppedSentence(x, now), x.End}
+		}
+	}
+	return h, err
 }
 
 // pauseOf is the pause that keeps the run closed longest; nil when none does.

@@ -65,6 +65,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
 		Learner:   &scheduler.Learner{Control: control, Source: source, Zone: b.conf.zone(), Owner: owner},
 		Bypass:    &scheduler.BypassWatch{Control: control, Source: source, Owner: owner},
+		Spend:     &scheduler.SpendWatch{Control: control, Owner: owner},
 		Also:      []func(context.Context){drainer.Run},
 		Owner:     owner, Digest: b.conf.schedulerDigest(), Logger: b.log,
 	}

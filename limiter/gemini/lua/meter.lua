@@ -2,9 +2,11 @@
 --
 -- KEYS[1] hash of processes, whose name begins every bucket's; KEYS[2] list of rejections
 -- ARGV[1] now in ms ('' = Redis's TIME), ARGV[2] process, ARGV[3] number of the parcel
--- ARGV[4] "[width, kept, ...]" in ms of each step, ARGV[5] counts n, ARGV[6] rejections m
+-- ARGV[4] "[width, kept, ...]" in ms of each step, ARGV[5] counts n, ARGV[6] rejections m,
+-- ARGV[7] sums of money x, ARGV[8] ms that a day of these is kept
 -- then n x (age in ms, field, field when the bucket is full, counts as UsageSample.pack writes them)
 -- then m x (age in ms, rejection as JSON)
+-- then x x (day, field, field when the day is full, "[micro-dollars, calls, input, output]")
 -- Returns {now, 1 when it was added, 0 when it had been before}
 --
 -- Keys are made here, since Redis's clock says which bucket it is. All have the
@@ -94,7 +96,7 @@ local function put(at, width, kept, field, other, text, counts)
   call('HSET', key, field, text)
 end
 
-local p = 6
+local p = 8
 for _ = 1, tonumber(ARGV[5]) do
   local at, text = now - tonumber(ARGV[p + 1]), ARGV[p + 4]
   local counts = cjson.decode(text)
@@ -113,5 +115,19 @@ for _ = 1, tonumber(ARGV[6]) do
 end
 if tonumber(ARGV[6]) > 0 then
   call('LTRIM', KEYS[2], 0, REJECTIONS - 1)
+end
+
+for _ = 1, tonumber(ARGV[7]) do
+  local key, field = KEYS[1] .. ':money:' .. ARGV[p + 1], ARGV[p + 2]
+  local old = call('HGET', key, field)
+  if not old and call('HLEN', key) >= FULL then
+    field = ARGV[p + 3]
+    old = call('HGET', key, field)
+  end
+  local sums = cjson.decode(ARGV[p + 4])
+  for i, n in ipairs(old and cjson.decode(old) or {}) do sums[i] = (sums[i] or 0) + n end
+  call('HSET', key, field, pack(sums))
+  call('PEXPIRE', key, ARGV[8])
+  p = p + 4
 end
 return {now, 1}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/dustin/go-humanize"
+
+	"nightshift/limiter/gemini"
+)
+
+// spender is somebody who spent money, and how much.
+type spender struct {
+	Name         string `json:"name"` // "" where calls had none
+	MicroUSD     int64  `json:"micro_usd"`
+	Calls        int64  `json:"calls"`
+	InputTokens  int64  `json:"input_tokens"`
+	OutputTokens int64  `json:"output_tokens"`
+
+	title string // of a run: its name
+}
+
+// spentBy are the ways to tell spenders apart.
+var spentBy = []struct {
+	name string
+	of   func(gemini.MoneySample) string
+}{
+	{"feature", func(s gemini.MoneySample) string { return s.Feature }},
+	{"tenant", func(s gemini.MoneySample) string { return s.Tenant }},
+	{"model", func(s gemini.MoneySample) string { return s.Model }},
+	{"run", func(s gemini.MoneySample) string { return s.Run }},
+	{"class", func(s gemini.MoneySample) string { return s.Class }},
+	{"day", func(s gemini.MoneySample) string { return s.Day }},
+}
+
+func spenders() (out []string) {
+	for _, x := range spentBy {
+		out = append(out, x.name)
+	}
+	return out
+}
+
+// spendersOf adds samples up, the dearest first; days in their order.
+func spendersOf(samples []gemini.MoneySample, by string) []spender {
+	at := slices.IndexFunc(spentBy, func(x struct {
+		name string
+		of   func(gemini.MoneySample) string
+	}) bool {
+		return x.name == by
+	})
+	sums, out := map[string]*spender{}, []spender{}
+	for _, s := range samples {
+		name := spentBy[at].of(s)
+		x := sums[name]
+		if x == nil {
+			x = &spender{Name: name}
+			sums[name] = x
+		}
+		x.MicroUSD, x.Calls = x.MicroUSD+s.MicroUSD, x.Calls+s.Calls
+		x.InputTokens, x.OutputTokens = x.InputTokens+s.InputTokens, x.OutputTokens+s.OutputTokens
+	}
+	for _, x := range sums {
+		out = append(out, *x)
+	}
+	slices.SortFunc(out, func(a, b spender) int {
+		if by == "day" {
+			return cmp.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmp.Compare(b.MicroUSD, a.MicroUSD), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// nameSpenders gives runs the names that people know. One that was purged keeps
+// its id.
+func (b *backend) nameSpenders(ctx context.Context, v *spending) error {
+	if v.By != "run" {
+		return nil
+	}
+	runs, err := b.store.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range v.Spenders {
+		for _, r := range runs {
+			if r.ID == v.Spenders[i].Name {
+				v.Spenders[i].title = r.Title()
+			}
+		}
+	}
+	return nil
+}
+
+func (v *spending) byTable() *dataTable {
+	t := newTable(spendHeads[v.By], "SPENT", "SHARE", "CALLS", "INPUT TOKENS", "OUTPUT TOKENS").numeric(1, 2, 3, 4, 5)
+	for _, s := range v.Spenders {
+		t.row(orElse(s.title, orElse(s.Name, "(none)")), exact(s.MicroUSD), percent(ratio(s.MicroUSD, v.MicroUSD)), humanize.Comma(s.Calls),
+			humanize.Comma(s.InputTokens), humanize.Comma(s.OutputTokens))
+	}
+	if len(v.Spenders) > 1 {
+		t.row("all", exact(v.MicroUSD), "", humanize.Comma(v.Calls), "", "")
+	}
+	return t
+}
+
+var spendHeads = map[string]string{"feature": "FEATURE", "tenant": "TENANT", "model": "MODEL", "run": "RUN", "class": "CLASS", "day": "DAY"}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
+)
+
+type spendShowOptions struct {
+	*factory
+	By    string
+	Since string
+}
+
+func newSpendShowCmd(f *factory) *cobra.Command {
+	o := &spendShowOptions{factory: f}
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show what was spent and by whom, what calls under way hold, and where each cap is going",
+		Long: "Says what was spent, since the month began or since a day, by feature, tenant, model, run, class or day; and of\n" +
+			"each cap what is spent and held of it, and what will be at its end. Days are of the zone in which months are\n" +
+			"counted (spend.zone), and a call belongs to the day in which it began. Days are kept for 100.",
+		Example: "  nightshift spend show --by tenant\n  nightshift spend show --by day --since 2026-11-15 --output json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSpendShow(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.By, "by", "feature", "who spent it, by `WHAT`: "+strings.Join(spenders(), ", "))
+	cmd.Flags().StringVar(&o.Since, "since", "", "from which `DAY` on, or a time back (168h); default the month's first")
+	f.addOutputFlag(cmd)
+	return cmd
+}
+
+func runSpendShow(ctx context.Context, o *spendShowOptions) error {
+	if err := oneOf("--by", o.By, spenders()...); err != nil {
+		return &usageError{err}
+	}
+	be, err := o.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	defer be.close()
+	v, err := be.spending(ctx, o.By, o.Since, o.now())
+	if err != nil {
+		return err
+	}
+	if o.opts.output != "table" {
+		return o.print(v.byTable(), v)
+	}
+	v.print(o.factory)
+	return nil
+}
+
+// spending is what `spend show` shows.
+type spending struct {
+	At       time.Time              `json:"at"`
+	Project  string                 `json:"project"`
+	Zone     string                 `json:"zone"`
+	From     string                 `json:"from"` // days, both included
+	To       string                 `json:"to"`
+	MicroUSD int64                  `json:"micro_usd"` // of calls that ended
+	Calls    int64                  `json:"calls"`
+	AtEnd    int64                  `json:"month_end_micro_usd,omitempty"` // of the month, if the last days go on; 0 when not asked from its beginning
+	Caps     []scheduler.CapOutlook `json:"caps"`
+	By       string                 `json:"by"`
+	Spenders []spender              `json:"spenders"`
+}
+
+func (b *backend) spending(ctx context.Context, by, since string, now time.Time) (*spending, error) {
+	zone := b.conf.spendZone()
+	now = now.In(zone)
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, zone)
+	from, err := spendSince(since, first, now)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), from, now)
+	if err != nil {
+		return nil, err
+	}
+	v := &spending{At: now, Project: b.conf.Gemini.Project, Zone: zone.String(), From: from.Format(time.DateOnly), To: now.Format(time.DateOnly),
+		By: by, Spenders: spendersOf(samples, by)}
+	for _, s := range samples {
+		v.MicroUSD, v.Calls = v.MicroUSD+s.MicroUSD, v.Calls+s.Calls
+	}
+	if v.Caps, err = b.control().Spend(ctx); err != nil {
+		return nil, err
+	}
+	if from.Equal(first) {
+		v.AtEnd = monthEnd(samples, v.MicroUSD, now)
+	}
+	return v, b.nameSpenders(ctx, v)
+}
+
+// spendSince reads the first day.
+func spendSince(text string, month, now time.Time) (time.Time, error) {
+	if text == "" {
+		return month, nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, text, now.Location())
+	if err != nil {
+		if t, err = past(text, now); err != nil {
+			return t, usageErrorf("--since %s: want a day (2026-11-15) or a time back (168h)", text)
+		}
+	}
+	t = t.In(now.Location())
+	switch day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, now.Location()); {
+	case day.After(now):
+		return t, usageErrorf("--since %s: that day is still to come", text)
+	case now.Sub(day) > 100*24*time.Hour:
+		return t, usageErrorf("--since %s: money is kept for 100 days, since %s", text, now.AddDate(0, 0, -99).Format(time.DateOnly))
+	default:
+		return day, nil
+	}
+}
+
+// monthEnd is what the month will have cost if today and yesterday go on.
+func monthEnd(samples []gemini.MoneySample, spent int64, now time.Time) int64 {
+	y, m, d := now.Date()
+	from := time.Date(y, m, d-1, 0, 0, 0, 0, now.Location())
+	if first := time.Date(y, m, 1, 0, 0, 0, 0, now.Location()); from.Before(first) {
+		from = first
+	}
+	var lately int64
+	for _, s := range samples {
+		if s.Day >= from.Format(time.DateOnly) {
+			lately += s.MicroUSD
+		}
+	}
+	passed, left := now.Sub(from).Hours(), time.Date(y, m+1, 1, 0, 0, 0, 0, now.Location()).Sub(now).Hours()
+	if passed <= 0 {
+		return spent
+	}
+	return spent + int64(float64(lately)/passed*left)
+}
+
+func (v *spending) print(f *factory) {
+	fmt.Fprintf(f.Out, "project %s, %s to %s (%s): %s spent in %s calls\n", v.Project, v.From, v.To, v.Zone, exact(v.MicroUSD), humanize.Comma(v.Calls))
+	if v.AtEnd > 0 {
+		fmt.Fprintf(f.Out, "if today and yesterday go on, the month ends at about %s\n", usd(v.AtEnd))
+	}
+	if len(v.Caps) == 0 {
+		fmt.Fprintln(f.Out, "nothing limits it; nightshift spend set --month DOLLARS does")
+	}
+	section(f.Out, "caps", v.capTable(f.now()))
+	for _, c := range v.Caps {
+		if s := stoppedSentence(c.CapState, f.now()); s != "" {
+			fmt.Fprintf(f.Out, "%s.\n", s)
+		}
+	}
+	section(f.Out, "spent by "+v.By, v.byTable())
+}
+
+// capTable is each money limit with what is spent and held of it.
+func (v *spending) capTable(now time.Time) *dataTable {
+	t := newTable("NODE", "LIMIT", "SPENT", "HELD", "CAP", "FULL", "AT ITS END", "REACHED", "TURNS", "SOURCE").numeric(2, 3, 4, 5, 6)
+	for _, c := range v.Caps {
+		end, reached, turns := "", "", ""
+		if c.IsCap() {
+			end, turns = usd(c.AtEnd), clock(c.End, now)
+			reached = "not before"
+		}
+		if !c.Reached.IsZero() {
+			reached = "about " + clock(c.Reached, now)
+		}
+		if c.Used >= c.Amount {
+			reached = "now"
+		}
+		name := c.Name
+		if c.Shadow {
+			name += " (shadow)"
+		}
+		t.row(shownTarget(c.Node), name, exact(c.Used-c.Held), exact(c.Held), exact(c.Amount), percent(ratio(c.Used, c.Amount)), end, reached, turns, c.Source)
+	}
+	return t
+}
+
+// stoppedSentence says what waits for money, and what lets it go on; "" when
+// nothing does.
+func stoppedSentence(c limiter.CapState, now time.Time) string {
+	if len(c.Stopped) == 0 {
+		return ""
+	}
+	at := ""
+	if c.Soft > 0 && c.Soft < c.Amount {
+		at = fmt.Sprintf("; they stop at %s, the rest is for those who wait for answers", usd(c.Soft))
+	}
+	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on by themselves at %s, or within seconds of a higher cap: "+
+		"nightshift spend set %s %s DOLLARS", strings.Join(c.Stopped, ", "), usd(c.Used), usd(c.Amount), c, at, clock(c.End, now), shownTarget(c.Node), c.Name)
+}

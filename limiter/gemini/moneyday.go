@@ -1,0 +1,153 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"nightshift/limiter"
+)
+
+// moneyKept is how long a day's money is there after its last call: a quarter can
+// be closed from it.
+const moneyKept = 100 * 24 * time.Hour
+
+// MoneySample is what calls of one kind cost in one day. A call belongs to the day
+// in which its money was held, whenever it ended.
+type MoneySample struct {
+	Day     string `json:"day"` // 2026-11-30, in the zone of months
+	Model   string `json:"model"`
+	Class   string `json:"class"`
+	Feature string `json:"feature"` // OtherFeature, as tenant and run, beyond what a day tells apart
+	Tenant  string `json:"tenant"`  // "" for calls of no tenant
+	Run     string `json:"run"`     // "" for calls of no run
+
+	MicroUSD     int64 `json:"micro_usd"` // by the price book, else as settled
+	Calls        int64 `json:"calls"`     // that were sent
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// moneyKey is whose money is counted together.
+type moneyKey struct{ day, model, class, feature, tenant, run string }
+
+func (k moneyKey) field() string {
+	return strings.Join([]string{k.model, k.class, k.feature, k.tenant, k.run}, "|")
+}
+
+// other is the key that takes what a full day cannot tell apart.
+func (k moneyKey) other() moneyKey {
+	k.feature, k.tenant, k.run = OtherFeature, OtherFeature, OtherFeature
+	return k
+}
+
+type moneyCount [4]int64 // as MoneySample has them
+
+type moneyRow struct {
+	key moneyKey
+	*moneyCount
+}
+
+func (c *moneyCount) pack() string {
+	text, _ := json.Marshal(c) // integers always can be written
+	return string(text)
+}
+
+// noteMoney counts what a call cost. One that never went out costs nothing.
+func (m *Meter) noteMoney(r Record, key usageKey) {
+	if !r.Sent {
+		return
+	}
+	var s UsageSample
+	s.countUse(r)
+	_, model, _ := strings.Cut(key.lane, "/")
+	at := r.Held
+	if at.IsZero() { // passed without a permit
+		at = r.Time
+	}
+	if at.IsZero() {
+		at = m.opts.Now()
+	}
+	k := moneyKey{at.In(m.opts.Zone).Format(time.DateOnly), model, key.class, key.feature, label(r.Path.Tenant, 64), label(r.Run, 64)}
+	c := m.moneyOf(k)
+	for i, n := range []int64{s.MicroUSD, 1, s.InputTokens, s.OutputTokens} {
+		c[i] += n
+	}
+}
+
+// moneyOf finds a count, and with too many of them the one of the rest.
+func (m *Meter) moneyOf(k moneyKey) *moneyCount {
+	if m.money[k] == nil && len(m.money) >= m.opts.Pending {
+		k = k.other()
+	}
+	if m.money[k] == nil {
+		m.money[k] = &moneyCount{}
+	}
+	return m.money[k]
+}
+
+// takeMoney gives what goes with the next parcel.
+func (m *Meter) takeMoney() (out []moneyRow) {
+	for k, c := range m.money {
+		if len(out) == parcelRows {
+			break
+		}
+		out = append(out, moneyRow{k, c})
+		delete(m.money, k)
+	}
+	return out
+}
+
+// ReadMoney gives what calls cost in the days from..to (as MoneySample.Day), by
+// day, model, class, feature, tenant and run.
+func ReadMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, from, to time.Time) ([]MoneySample, error) {
+	var days, keys []string
+	for d := from; d.Format(time.DateOnly) <= to.Format(time.DateOnly); d = d.AddDate(0, 0, 1) {
+		days = append(days, d.Format(time.DateOnly))
+		keys = append(keys, newMeterKeys(scope).root+":money:"+d.Format(time.DateOnly))
+		if len(days) > int(moneyKept/(24*time.Hour))+1 {
+			return nil, fmt.Errorf("gemini: money is kept for %d days", int(moneyKept/(24*time.Hour)))
+		}
+	}
+	buckets, err := meterReadScript.Run(ctx, rdb, keys).Slice()
+	if err != nil {
+		return nil, fmt.Errorf("gemini: money: %w", err)
+	}
+	var out []MoneySample
+	for i, b := range buckets {
+		samples, err := readMoneyDay(days[i], b)
+		if err != nil {
+			return nil, fmt.Errorf("gemini: money of %s: %w", days[i], err)
+		}
+		out = append(out, samples...)
+	}
+	return out, nil
+}
+
+func readMoneyDay(day string, bucket any) ([]MoneySample, error) {
+	flat, ok := bucket.([]any)
+	if !ok {
+		return nil, fmt.Errorf("a day is %T", bucket)
+	}
+	var out []MoneySample
+	for i := 0; i+1 < len(flat); i += 2 {
+		field, _ := flat[i].(string)
+		text, _ := flat[i+1].(string)
+		p := strings.Split(field, "|")
+		var c moneyCount
+		if err := json.Unmarshal([]byte(text), &c); err != nil || len(p) != 5 {
+			return nil, fmt.Errorf("%q is stored as %q", field, text)
+		}
+		out = append(out, MoneySample{Day: day, Model: p[0], Class: p[1], Feature: p[2], Tenant: p[3], Run: p[4],
+			MicroUSD: c[0], Calls: c[1], InputTokens: c[2], OutputTokens: c[3]})
+	}
+	slices.SortFunc(out, func(a, b MoneySample) int {
+		return strings.Compare(a.Model+a.Class+a.Feature+a.Tenant+a.Run, b.Model+b.Class+b.Feature+b.Tenant+b.Run)
+	})
+	return out, nil
+}

@@ -1,0 +1,165 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// SpendWatch tells once in each day or month, and for each level, how far a cap in
+// money is spent. Only the leader looks, so that a fleet tells once.
+type SpendWatch struct {
+	Control *Control
+	Owner   string
+}
+
+// spendEvery bounds how late a level is told of.
+const spendEvery = 15 * time.Second
+
+// full is the part of a cap, in percent, from which it counts as spent: the last
+// call that would fit exactly never comes.
+const full = 99
+
+// Look tells of the levels that were reached since the last look.
+func (w *SpendWatch) Look(ctx context.Context) error {
+	now, err := w.Control.now(ctx)
+	if err != nil {
+		return err
+	}
+	states, err := w.Control.Limiter.Caps(ctx)
+	if err != nil {
+		return err
+	}
+	marks, err := w.Control.spendMarks(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range states {
+		if s.IsCap() {
+			errs = append(errs, w.look(ctx, s, marks[spendField(s)], now))
+		}
+		delete(marks, spendField(s))
+	}
+	return errors.Join(append(errs, w.forget(ctx, marks))...)
+}
+
+func (w *SpendWatch) look(ctx context.Context, s limiter.CapState, kept spendMark, now time.Time) error {
+	m := kept.of(s).seen(s.Used, now)
+	if level := levelOf(s); level > m.Level {
+		m.Level = level
+		w.Control.noteSubject(ctx, limiter.EventAlert, s.Node, w.Owner, levelText(outlook(s, m, now), now))
+	}
+	if m.Level == kept.Level && m.Cap == kept.Cap && m.Start == kept.Start && len(m.Seen) == len(kept.Seen) &&
+		(len(m.Seen) == 0 || m.Seen[len(m.Seen)-1] == kept.Seen[len(kept.Seen)-1]) {
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := w.Control.Redis.HSet(ctx, scopeKey(w.Control.Scope, "spend"), spendField(s), text).Err(); err != nil {
+		return fmt.Errorf("what %s stands at: %w", s, err)
+	}
+	return nil
+}
+
+// forget drops what is kept of caps that are no more.
+func (w *SpendWatch) forget(ctx context.Context, gone map[string]spendMark) error {
+	for field := range gone {
+		if err := w.Control.Redis.HDel(ctx, scopeKey(w.Control.Scope, "spend"), field).Err(); err != nil {
+			return fmt.Errorf("what caps stood at: %w", err)
+		}
+	}
+	return nil
+}
+
+// softLevel is the level at which pausable classes stop, in percent; 92 where the
+// cap has no soft part.
+func softLevel(s limiter.CapState) int64 {
+	if s.Soft > 0 && s.Soft < s.Amount {
+		return (s.Soft*100 + s.Amount/2) / s.Amount
+	}
+	return 92
+}
+
+// levelOf is the highest level that a cap has reached; 0 for none. What waits and
+// does not fit has reached its class's end, however little is missing.
+func levelOf(s limiter.CapState) int64 {
+	soft, at := softLevel(s), s.Used*100/s.Amount
+	if at >= full {
+		return 100
+	}
+	if len(s.Stopped) > 0 {
+		at = max(at, soft)
+	}
+	reached := int64(0)
+	for _, level := range []int64{50, 80, soft} {
+		if at >= level {
+			reached = max(reached, level)
+		}
+	}
+	return reached
+}
+
+// levelText says what is spent, what follows, and how it will go on.
+func levelText(o CapOutlook, now time.Time) string {
+	at := o.Used * 100 / o.Amount
+	s := fmt.Sprintf("%s: %d %% of the cap is spent, %s of %s", o.CapState, at, dollars(o.Used), dollars(o.Amount))
+	if o.Held > 0 {
+		s += fmt.Sprintf(" (%s of it held by calls under way)", dollars(o.Held))
+	}
+	until := o.End.UTC().Format("Mon 2 Jan 15:04 MST")
+	switch {
+	case at >= full:
+		return s + fmt.Sprintf(": all calls that cost money are refused until %s, or until the cap is raised (%s)", until, setCommand(o))
+	case len(o.Stopped) > 0 || at >= softLevel(o.CapState):
+		s += fmt.Sprintf(": %s until %s, or until the cap is raised (%s)", stopWords(o), until, setCommand(o))
+	}
+	switch {
+	case !o.Reached.IsZero():
+		s += fmt.Sprintf("; at the present pace the cap is reached %s", o.Reached.UTC().Format("Mon 2 Jan 15:04 MST"))
+	case o.PerHour > 0:
+		s += fmt.Sprintf("; at the present pace %s are spent at its end", dollars(o.AtEnd))
+	}
+	return s
+}
+
+func stopWords(o CapOutlook) string {
+	who := "pausable classes"
+	if len(o.Stopped) > 0 {
+		who = strings.Join(slices.Clone(o.Stopped), ", ")
+	}
+	if o.Soft == 0 {
+		return who + " wait"
+	}
+	return who + " wait and the others take the cheaper way where there is one"
+}
+
+// setCommand is what raises the cap.
+func setCommand(o CapOutlook) string {
+	return fmt.Sprintf("nightshift spend set %s %s AMOUNT", shownNode(o.Node), o.Name)
+}
+
+// shownNode is a node as commands take it: of a lane its model.
+func shownNode(node string) string {
+	if l, err := limiter.ParseLane(node); err == nil {
+		return l.Model
+	}
+	return node
+}
+
+// dollars is money to the cent; less than ten cents in full.
+func dollars(micro int64) string {
+	if micro > 0 && micro < 100_000 {
+		return fmt.Sprintf("$%d.%06d", micro/1_000_000, micro%1_000_000)
+	}
+	cents := (micro + 5_000) / 10_000
+	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
+}

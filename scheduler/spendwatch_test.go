@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nightshift/limiter"
+)
+
+// capped gives the rig's project a cap of so many dollars a month.
+func (r *rig) capped(micro int64) {
+	r.Helper()
+	lane, err := limiter.ParseLane(testLane)
+	r.must(err)
+	r.must(r.lim.Configure(r.ctx(), limiter.Config{Scope: testScope, Classes: testClasses, SoftPPM: 920_000,
+		Nodes: map[string]limiter.Limits{testScope.ProjectNode(): {USDPerMonth: micro}},
+		Lanes: []limiter.LaneConfig{{Lane: lane, Limits: limiter.Limits{RPM: 1000}, Lend: "now"}}}))
+}
+
+// spend makes a call that holds so much.
+func (r *rig) spend(class string, micro int64, ticket string) error {
+	lane, err := limiter.ParseLane(testLane)
+	r.must(err)
+	_, err = r.lim.Acquire(r.ctx(), limiter.Request{ID: uniqueID(), Lane: lane, Class: class, Feature: "x", Ticket: ticket,
+		Amounts: limiter.Amounts{limiter.Requests: 1, limiter.MicroUSD: micro}})
+	return err
+}
+
+// TestSpendLevels: each level is told of once in a month, whoever leads; a cap that
+// is raised has levels of its own.
+func TestSpendLevels(t *testing.T) {
+	r := newRig(t, realRedis(t))
+	r.capped(1_000_000)
+	looks := func(want string) {
+		t.Helper()
+		before := r.events(limiter.EventAlert)
+		for range 2 {
+			r.must((&SpendWatch{Control: r.c, Owner: "s"}).Look(r.ctx())) // another leader each time
+		}
+		news := r.events(limiter.EventAlert)[len(before):]
+		if got := strings.Join(news, "\n"); want == "" && got != "" || !strings.Contains(got, want) || len(news) > 1 {
+			t.Errorf("told %q, want once %q", got, want)
+		}
+	}
+	r.must(r.spend("interactive", 490_000, ""))
+	looks("")
+	r.must(r.spend("interactive", 20_000, ""))
+	looks("usd_per_month of project/test: 51 % of the cap is spent, $0.51 of $1.00")
+	r.must(r.spend("interactive", 320_000, ""))
+	looks("83 %")
+	r.must(r.spend("bulk", 50_000, ""))
+	if err := r.spend("bulk", 50_000, "row"); err == nil {
+		t.Fatal("bulk went past the soft part")
+	}
+	looks("88 % of the cap is spent, $0.88 of $1.00 ($0.88 of it held by calls under way): bulk wait and the others take the cheaper way where there is one until")
+	r.must(r.spend("interactive", 120_000, ""))
+	looks("all calls that cost money are refused until")
+	r.capped(1_500_000)
+	looks("66 %")
+	looks("")
+}
+
+// TestSpendOutlook: a cap is forecast by what was seen of the last day, or by what
+// was spent since it began.
+func TestSpendOutlook(t *testing.T) {
+	start := time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC)
+	s := limiter.CapState{Limit: limiter.Limit{Unit: limiter.MicroUSD, Window: limiter.Month, Amount: 50_000_000}, Used: 24_000_000, Start: start, End: start.AddDate(0, 1, 0)}
+	now := start.Add(10 * 24 * time.Hour)
+	o := outlook(s, spendMark{}, now) // $2.40 a day since the month began
+	if o.PerHour != 100_000 || o.AtEnd != 72_000_000 || !o.Reached.Equal(now.Add(260*time.Hour)) {
+		t.Errorf("%+v", o)
+	}
+	m := spendMark{}.seen(12_000_000, now.Add(-24*time.Hour)) // $12 in a day
+	o = outlook(s, m, now)
+	if o.PerHour != 500_000 || !o.Reached.Equal(now.Add(52*time.Hour)) {
+		t.Errorf("%+v", o)
+	}
+	s.Used, o = 12_000_000, CapOutlook{}
+	if o = outlook(s, m, now); o.PerHour != 0 || o.AtEnd != 12_000_000 || !o.Reached.IsZero() {
+		t.Errorf("nothing lately: %+v", o)
+	}
+}
