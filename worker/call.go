@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"time"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
@@ -84,12 +85,20 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 	if seen.Status == 200 && err == nil && seen.Verdict.Scope == gemini.ScopeJob && got.end != jobs.Done {
 		return got // the answer itself: we know more of it than the verdict says
 	}
-	out := judge(*seen.Verdict, seen.Status, message(got, err), now)
+	out := judge(consequence(seen, now), *seen.Verdict, seen.Status, message(got, err))
 	out.answer = got.answer
 	if out.lane {
 		l.health.fail(now)
 	}
 	return out
+}
+
+// consequence is what the transport found that follows.
+func consequence(seen *gemini.Observation, now time.Time) gemini.Consequence {
+	if seen.Consequence != nil {
+		return *seen.Consequence
+	}
+	return gemini.ConsequenceOf(*seen.Verdict, gemini.Ledger{Now: now})
 }
 
 // message is what the error of a row says: the provider's words where it has

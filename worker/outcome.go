@@ -43,67 +43,27 @@ type answer struct {
 	usage     *jobs.Usage
 }
 
-// The waits for trouble that gives no time of its own. The lane rests as a whole
-// meanwhile (the transport sees to that), so one row looks again for all.
-const (
-	operatorWait = time.Minute
-	budgetWait   = 10 * time.Minute
-	unknownWait  = 15 * time.Second
-)
-
-// judge is the table of what a failed call means for its row. Only what is the
-// row's own fault, or may be, costs it an attempt: throttling and everything
-// that meets the whole lane or project waits, however long it takes, because
-// 10,000 rows must not fail for one revoked key.
-func judge(v gemini.Verdict, status int, message string, now time.Time) outcome {
+// judge is what a failed call means for its row, by the table of what follows from a
+// verdict. Only what is the row's own fault, or may be, costs it an attempt:
+// throttling and everything that meets the whole lane or project waits, however long
+// it takes, because 10,000 rows must not fail for one revoked key.
+func judge(next gemini.Consequence, v gemini.Verdict, status int, message string) outcome {
 	fail := rowError(v, status, message)
-	switch v.Kind {
-	case gemini.Wait:
-		return outcome{wait: until(v, now, unknownWait), why: "waiting for the provider's quota (" + v.Reason + ")"}
-	case gemini.DailyReset:
-		return outcome{wait: until(v, now, operatorWait), why: "waiting for the day's quota (" + v.Reason + ")"}
-	case gemini.BudgetStop:
-		return hopeless("waiting for budget", v, until(v, now, budgetWait))
-	case gemini.Permanent:
-		return permanent(v, fail, now)
-	case gemini.Backoff, gemini.Unknown:
-		if status == 429 {
-			return outcome{wait: until(v, now, unknownWait), why: "waiting for the provider's capacity (" + v.Reason + ")"}
-		}
-	}
-	return outcome{fail: fail, lane: v.Scope != gemini.ScopeJob}
-}
-
-// permanent tells a row that can never succeed from a lane or project where
-// nothing can.
-func permanent(v gemini.Verdict, fail *jobs.RowError, now time.Time) outcome {
-	switch {
-	case v.Credential:
-		out := hopeless("waiting for a working API key", v, until(v, now, operatorWait))
-		out.key = true
-		return out
-	case v.Scope == gemini.ScopeJob, v.Scope == gemini.ScopeTool, v.Scope == "":
+	switch next.Job.Action {
+	case gemini.JobFails:
 		return outcome{end: jobs.Failed, fail: fail}
-	default:
-		return hopeless("waiting for an operator", v, until(v, now, operatorWait))
+	case gemini.JobWaits:
+		out := outcome{wait: next.Job.Wait, why: next.Job.Why, key: v.Credential}
+		if next.Job.Alarm {
+			out.alarm = v.Reason
+		}
+		return out
 	}
+	return outcome{fail: fail, lane: next.Job.Lane}
 }
 
-func hopeless(why string, v gemini.Verdict, d time.Duration) outcome {
-	return outcome{wait: d, why: why + " (" + v.Reason + ")", alarm: v.Reason}
-}
-
-// until is how long the verdict says to wait; what it does not say is otherwise.
-func until(v gemini.Verdict, now time.Time, otherwise time.Duration) time.Duration {
-	d := v.RetryAfter
-	if !v.RetryAt.IsZero() {
-		d = max(d, v.RetryAt.Sub(now))
-	}
-	if d <= 0 {
-		d = otherwise
-	}
-	return d
-}
+// operatorWait is how often a row is looked at that waits for an operator.
+const operatorWait = time.Minute
 
 // rowError names the cause by the verdict's stable reason.
 func rowError(v gemini.Verdict, status int, message string) *jobs.RowError {

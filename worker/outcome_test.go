@@ -30,7 +30,7 @@ func TestVerdicts(t *testing.T) {
 		{"prepaid credits gone", gemini.Verdict{Kind: gemini.BudgetStop, Scope: gemini.ScopeBilling, Reason: "prepay"}, 402, "waits 10m0s, alarm prepay"},
 		{"capacity 429", gemini.Verdict{Kind: gemini.Backoff, Scope: gemini.ScopeModel, Reason: "capacity"}, 429, "waits 15s"},
 		{"unexplained 429", gemini.Verdict{Kind: gemini.Unknown, Scope: gemini.ScopeModel, Reason: "unknown", RetryAfter: time.Minute}, 429, "waits 1m0s"},
-		{"overloaded 503", gemini.Verdict{Kind: gemini.Backoff, Scope: gemini.ScopeModel, Reason: "capacity"}, 503, "fails capacity 503"},
+		{"overloaded 503", gemini.Verdict{Kind: gemini.Backoff, Scope: gemini.ScopeModel, Reason: "overloaded"}, 503, "fails overloaded 503"},
 		{"internal 500", gemini.Verdict{Kind: gemini.Backoff, Scope: gemini.ScopeJob, Reason: "internal"}, 500, "fails internal 500"},
 		{"cause without a reason", gemini.Verdict{Kind: gemini.Backoff}, 502, "fails http_502 502"},
 		{"invalid argument", gemini.Verdict{Kind: gemini.Permanent, Scope: gemini.ScopeJob, Reason: "invalid_argument"}, 400, "ends failed invalid_argument 400"},
@@ -40,7 +40,7 @@ func TestVerdicts(t *testing.T) {
 		{"no such model", gemini.Verdict{Kind: gemini.Permanent, Scope: gemini.ScopeModel, Reason: "model_not_found"}, 404, "waits 1m0s, alarm model_not_found"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := inWords(judge(tc.verdict, tc.status, "the provider's words", now)); got != tc.want {
+			if got := inWords(judge(gemini.ConsequenceOf(tc.verdict, gemini.Ledger{Now: now}), tc.verdict, tc.status, "the provider's words")); got != tc.want {
 				t.Errorf("row %s, want: %s", got, tc.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,7 @@ var waitReasons = map[limiter.Reason]string{
 	limiter.ReasonSlots:       "waiting for quota", // only asked for in a lane that is short of it: see slots.short
 	limiter.ReasonPaused:      "paused",
 	limiter.ReasonCooldown:    "resting as the provider asked",
-	limiter.ReasonBreaker:     "waiting for the provider to recover",
+	limiter.ReasonBreaker:     "waiting until calls can succeed again",
 	limiter.ReasonSpend:       "waiting for budget",
 	limiter.ReasonCredentials: "waiting for a working API key",
 	limiter.ReasonUnknownLane: "waiting for limits of this model in the configuration",
@@ -66,6 +67,9 @@ var waitReasons = map[limiter.Reason]string{
 	limiter.ReasonDeadline:    "waiting for a call with enough time",
 	limiter.ReasonProvider:    "waiting for the provider's quota",
 }
+
+// saidByProvider are the refusals whose detail is what the provider said.
+var saidByProvider = []limiter.Reason{limiter.ReasonCooldown, limiter.ReasonBreaker, limiter.ReasonSpend, limiter.ReasonCredentials}
 
 // deniedText is waitReasons' words with the refusal's own detail.
 func deniedText(d *limiter.Denied) string {
@@ -79,7 +83,7 @@ func deniedText(d *limiter.Denied) string {
 		why += " (" + d.Limiter + ")"
 	case d.Detail != "" && d.Reason == limiter.ReasonPaused:
 		why = pausedText(d.Detail)
-	case d.Detail != "" && (d.Reason == limiter.ReasonCooldown || d.Reason == limiter.ReasonBreaker):
+	case d.Detail != "" && slices.Contains(saidByProvider, d.Reason):
 		why += " (" + d.Detail + ")"
 	}
 	return why

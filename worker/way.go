@@ -12,6 +12,7 @@ import (
 const (
 	wayFirst = 5 * time.Second
 	wayMost  = time.Minute
+	wayKey   = 20 * time.Second // with a key that is refused here alone: a new one is to be found soon
 )
 
 // way is whether this process can reach the provider at all for a lane. While it
@@ -100,7 +101,7 @@ func (w *way) doubtful(now time.Time) bool {
 
 // shut notes that a call did not reach the provider, and gives the time to wait.
 // Calls that went out together count once.
-func (w *way) shut(why string, now time.Time) time.Duration {
+func (w *way) shut(why string, now time.Time, most time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -109,7 +110,7 @@ func (w *way) shut(why string, now time.Time) time.Duration {
 	case now.Before(w.next):
 		return w.next.Sub(now)
 	default:
-		w.pause = min(2*w.pause, wayMost)
+		w.pause = min(2*w.pause, most)
 	}
 	w.why, w.next = why, now.Add(w.pause)
 	return w.pause
@@ -132,12 +133,18 @@ func (l *lane) noWay(v gemini.Verdict, now time.Time) outcome {
 	if len(v.Evidence) > 0 {
 		why += ": " + short(v.Evidence[0])
 	}
-	wait := l.way.shut(why, now)
+	most := wayMost
+	if v.Credential {
+		most = wayKey
+	}
+	wait := l.way.shut(why, now, most)
 	if l.notice.due("way", now) {
 		l.w.cfg.Logger.Warn("the provider cannot be reached; rows wait and are not failed",
 			"lane", l.name, "why", why, "looks_again_in", wait.Round(time.Second).String())
 	}
-	return waysEnd(why, wait)
+	out := waysEnd(why, wait)
+	out.key = v.Credential
+	return out
 }
 
 // cutOff says that the call's connection ended before any answer, and that this

@@ -99,10 +99,10 @@ func TestWay(t *testing.T) {
 		if _, wait, _ := w.enter(now); probe && wait == 0 {
 			t.Error("two probes at once")
 		}
-		if got := w.shut("network", now); got != want {
+		if got := w.shut("network", now, wayMost); got != want {
 			t.Errorf("waits %v, want %v", got, want)
 		}
-		if got := w.shut("network", now.Add(time.Second)); got != want-time.Second {
+		if got := w.shut("network", now.Add(time.Second), wayMost); got != want-time.Second {
 			t.Errorf("a second one waits %v, want %v", got, want-time.Second)
 		}
 		w.leave(probe)

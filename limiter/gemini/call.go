@@ -19,6 +19,7 @@ type call struct {
 	obs     *Observation
 	caller  Caller
 	route   route
+	key     string // the provider's, as it was when the call began
 	model   Model
 	body    []byte
 	ask     Ask
@@ -36,7 +37,7 @@ type call struct {
 }
 
 func (t *Transport) newCall(req *http.Request) *call {
-	return &call{t: t, ctx: req.Context(), obs: observation(req.Context()), begin: t.cfg.Now()}
+	return &call{t: t, ctx: req.Context(), obs: observation(req.Context()), key: t.cfg.Key(), begin: t.cfg.Now()}
 }
 
 // prepare finds out what the request is and what it costs. It always closes
@@ -151,6 +152,7 @@ func (c *call) noteDenied(d *limiter.Denied) {
 		d.Feature = c.caller.Feature
 	}
 	c.obs.Denied, c.obs.Decision = d, d.Decision
+	c.t.holding.note(c.t, d)
 }
 
 // recoverPanic settles a call whose sender panicked: it may have gone out.

@@ -79,7 +79,7 @@ func (e *evidence) judge() Verdict {
 			return v
 		}
 	}
-	return Verdict{Kind: Unknown, Scope: ScopeModel, Reason: "unexplained", RetryAfter: e.hints.longest}
+	return Verdict{Kind: Unknown, Scope: ScopeModel, Reason: reasonUnexplained, RetryAfter: e.hints.longest}
 }
 
 // errorVerdict is for calls that got no answer.

@@ -54,8 +54,8 @@ func Direct(ctx context.Context, gate Gate, lanes *LaneMap, records Records, d D
 	}
 	// Only what is about the project's quota, since the key was another one's, and
 	// what the provider's own words say: a bare status lets nobody else wait.
-	if cooler, ok := gate.(Cooler); ok && v != nil && v.Kind != Unknown && refusedThere(r) {
-		coolLanes(ctx, cooler, lanes, lane, *v, nil)
+	if v != nil && refusedThere(r) {
+		directTeller(gate, now).direct(ctx, lane, *v)
 	}
 	return err
 }

@@ -56,20 +56,20 @@ func (c *call) finished(resp *http.Response, body []byte) {
 
 // lost ends a call that was sent, perhaps, and got no whole answer.
 func (c *call) lost(err error) error {
-	err = redactError(err, c.t.cfg.APIKey)
+	err = redactError(err, c.key)
 	c.end(newAnswer(), Answer{Status: c.obs.Status, Err: err}, err)
 	return err
 }
 
-// end classifies, cools, reports, settles and keeps the record: once.
+// end classifies, tells what follows, settles and keeps the record: once.
 func (c *call) end(a *answer, got Answer, err error) {
 	c.ended.Do(func() {
 		c.obs.Took = c.t.cfg.Now().Sub(c.sentAt)
 		c.obs.Usage, c.obs.HasUsage, c.obs.Finish = a.usage, a.hasUsage, a.finish
 		c.judge(a, got)
+		c.follow() // before the permit ends, with which a look does
 		c.settleEnd(a, got)
 		c.leaveSoft()
-		c.rest()
 		c.report()
 		c.record(err)
 		if c.unbound != nil {

@@ -11,18 +11,20 @@ import (
 // context. Read it after the call returned; for a stream after the body ended,
 // failed or was closed. One context observes one call at a time.
 type Observation struct {
-	Denied   *limiter.Denied // why no call was made; nil when one was
-	Permit   *limiter.Permit // nil when none was given
-	Verdict  *Verdict        // what the answer means; nil when it is good
-	Lane     limiter.Lane    //
-	Estimate limiter.Amounts //
-	Usage    Usage           // zero unless HasUsage
-	HasUsage bool            // the provider reported usage
-	Used     limiter.Amounts // what the permit was settled with
-	Status   int             // HTTP status; 0 when there was no answer
-	Finish   string          // the worst finishReason, or "" when there was none
-	Waited   time.Duration   // for the permit
-	Took     time.Duration   // from sending to the last byte
+	Denied  *limiter.Denied // why no call was made; nil when one was
+	Permit  *limiter.Permit // nil when none was given
+	Verdict *Verdict        // what the answer means; nil when it is good
+	// Consequence is what follows from Verdict; nil without one.
+	Consequence *Consequence
+	Lane        limiter.Lane    //
+	Estimate    limiter.Amounts //
+	Usage       Usage           // zero unless HasUsage
+	HasUsage    bool            // the provider reported usage
+	Used        limiter.Amounts // what the permit was settled with
+	Status      int             // HTTP status; 0 when there was no answer
+	Finish      string          // the worst finishReason, or "" when there was none
+	Waited      time.Duration   // for the permit
+	Took        time.Duration   // from sending to the last byte
 	// FirstToken is from sending to the first token of a stream, at least 1 ns;
 	// 0 for what had none.
 	FirstToken time.Duration

@@ -184,7 +184,7 @@ func (c *call) errorText(err error) string {
 	if text == "" {
 		return ""
 	}
-	return clip(redactKey(text, c.t.cfg.APIKey), 300)
+	return clip(redactKey(text, c.key), 300)
 }
 
 // clip cuts a text at a rune's border.

@@ -17,10 +17,10 @@ type Reporter interface {
 // permit, says nothing about it.
 func (c *call) report() {
 	p := c.obs.Permit
-	if c.t.reporter == nil || p == nil || p.Over != "" || c.obs.Over != "" || c.obs.Verdict == nil {
+	if c.t.reporter == nil || p == nil || p.Over != "" || c.obs.Over != "" || c.obs.Verdict == nil || c.obs.Consequence == nil {
 		return
 	}
-	f, ok := feedbackOf(*c.obs.Verdict)
+	f, ok := feedbackOf(*c.obs.Verdict, *c.obs.Consequence)
 	if !ok {
 		return
 	}
@@ -48,20 +48,11 @@ func (c *call) shared(bucket string) string {
 	return other.Model
 }
 
-// feedbackOf reads a verdict as one on our own limits. What is about the job, the
-// key or money is none; neither is a refusal that nobody can explain.
-func feedbackOf(v Verdict) (limiter.Feedback, bool) {
-	switch {
-	case v.Kind == Backoff && v.Scope == ScopeModel && (v.Reason == "capacity" || v.Reason == "overloaded"):
-		return limiter.Feedback{Kind: limiter.Capacity}, true
-	case v.Kind == Permanent && v.Reason == reasonNeverFits:
-		return limiter.Feedback{Kind: limiter.RejectedAfterAdmit, Limit: "input_tpm", QuotaValue: v.Limit}, true
-	case v.Scope != ScopeModel || v.Kind != Wait && v.Kind != DailyReset:
-		return limiter.Feedback{}, false
+// feedbackOf reads what follows from a verdict as what our own limits are to learn.
+func feedbackOf(v Verdict, next Consequence) (limiter.Feedback, bool) {
+	f := limiter.Feedback{Kind: next.Lane.Lower, Limit: next.Lane.Limit}
+	if f.Kind == limiter.RejectedAfterAdmit {
+		f.QuotaValue = v.Limit
 	}
-	f := limiter.Feedback{Kind: limiter.RejectedAfterAdmit, QuotaValue: v.Limit}
-	if v.Reason != reasonHinted {
-		f.Limit = v.Reason
-	}
-	return f, true
+	return f, f.Kind != ""
 }

@@ -2,97 +2,159 @@ package gemini
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"time"
 
 	"nightshift/limiter"
 )
 
-// How long lanes rest when the verdict gives no time of its own. Longer and
-// growing rests belong to a breaker; these only keep the calls of one moment
-// from repeating each other's failure.
-const (
-	restUnknown    = time.Minute     // an unexplained 429: one more try for the whole fleet, then again
-	restProject    = time.Minute     // spend rate: the window rolls, so room comes back bit by bit
-	restHopeless   = 5 * time.Minute // no quota, no such model, no money: until somebody acts
-	restCredential = 2 * time.Minute // short, so that a new key is tried soon
-	restCapacity   = time.Second     // a shared 429 is no quota: concurrency is what has to fall
-	restMost       = 26 * time.Hour  // a day of 25 hours, and some
-)
+// Breaker is told of calls that show that others are hopeless, and of looks that show
+// that they are not any more. *limiter.Redis is one.
+type Breaker interface {
+	Trip(context.Context, limiter.Trip) (limiter.BreakerState, error)
+	Probed(context.Context, *limiter.Permit) error
+}
 
-// rest lets the lane, or every lane of the project, rest when the verdict is
-// about more than this one call.
-func (c *call) rest() {
+// softRest is how long a lane rests in this process when the shared state, which has
+// the breaker, is away.
+const softRest = 5 * time.Minute
+
+// follow does what follows from the verdict for the lane and the project.
+func (c *call) follow() {
 	v := c.obs.Verdict
 	if v == nil || c.obs.Lane.Model == "" {
+		c.looked(v == nil)
 		return
 	}
-	if d, _ := restOf(*v); d > 0 && c.obs.Soft {
-		c.t.soft.rest(c.obs.Lane, time.Now().Add(min(d, restMost)))
+	ledger := c.ledger(*v)
+	*v = ledger.Correct(*v)
+	next := ConsequenceOf(*v, ledger)
+	if c.obs.Soft {
+		c.restSoftly(next)
 	}
-	if c.t.cooler == nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
+	defer cancel()
+	if t := c.t.teller(); c.trips(ctx, t, &next) {
+		c.t.alertAlone(ctx, *v)
+		v.Scope = ScopeWorker // this machine's way is closed, and no other
+		next = ConsequenceOf(*v, ledger)
+	} else if next.Lane.Breaker == "" {
+		t.rest(ctx, c.obs.Lane, next, *v)
+	}
+	c.obs.Consequence = &next
+	c.looked(next.Lane.Breaker == "" && (c.obs.Status/100 == 2 || v.Kind == Wait))
+}
+
+// trips tells the breakers; alone says that nothing but this process's own key is
+// wrong.
+func (c *call) trips(ctx context.Context, t teller, next *Consequence) (alone bool) {
+	if next.Lane.Breaker == "" {
+		return false
+	}
+	x := limiter.Trip{By: c.t.cfg.Process}
+	if c.obs.Permit != nil {
+		x.Permit = c.obs.Permit.ID
+	}
+	if next.Lane.Breaker == limiter.ReasonCredentials {
+		x.Key = keyHash(c.key)
+		c.t.keys.refused()
+	}
+	return t.trip(ctx, c.obs.Lane, *next, *c.obs.Verdict, x).Alone
+}
+
+// looked closes the breaker that this call looked at, when its answer is one that no
+// breaker would be for. Any other end lets somebody else look.
+func (c *call) looked(good bool) {
+	if good {
+		c.t.keys.worked()
+	}
+	b, ok := c.t.cfg.Gate.(Breaker)
+	p := c.obs.Permit
+	if !good || !ok || p == nil || !p.Probe {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
 	defer cancel()
-	coolLanes(ctx, c.t.cooler, c.t.cfg.Lanes, c.obs.Lane, *v, func(lane limiter.Lane, err error) {
-		c.t.log.Warn("the lane could not be told to rest", "lane", lane.String(), "verdict", v.Reason, "error", Redact(err.Error()))
-	})
+	if err := b.Probed(ctx, p); err != nil {
+		c.t.log.Warn("a breaker could not be closed; the next call looks again", "lane", p.Lane.String(), "error", Redact(err.Error()))
+	}
 }
 
-// coolLanes tells the lanes that a verdict is about to rest. failed may be nil.
-func coolLanes(ctx context.Context, cooler Cooler, all *LaneMap, lane limiter.Lane, v Verdict, failed func(limiter.Lane, error)) {
-	d, why := restOf(v)
-	if d <= 0 {
+func (c *call) restSoftly(next Consequence) {
+	d := next.Lane.Rest
+	if next.Lane.Breaker != "" {
+		d = softRest
+	}
+	if d > 0 {
+		c.t.soft.rest(c.obs.Lane, time.Now().Add(min(d, restMost)))
+	}
+}
+
+// teller tells the shared state what follows for lanes. Parts that are nil are not
+// told.
+type teller struct {
+	cooler  Cooler
+	breaker Breaker
+	now     time.Time
+	failed  func(lane limiter.Lane, err error)
+}
+
+func (t *Transport) teller() teller {
+	b, _ := t.cfg.Gate.(Breaker)
+	return teller{cooler: t.cooler, breaker: b, now: t.cfg.Now(), failed: func(lane limiter.Lane, err error) {
+		t.log.Warn("the lane could not be told to rest", "lane", lane.String(), "error", Redact(err.Error()))
+	}}
+}
+
+// directTeller is one for calls that were made elsewhere. What cannot be told is not
+// tried again.
+func directTeller(gate Gate, now time.Time) teller {
+	t := teller{now: now, failed: func(limiter.Lane, error) {}}
+	t.cooler, _ = gate.(Cooler)
+	t.breaker, _ = gate.(Breaker)
+	return t
+}
+
+// rest lets a lane rest for a moment.
+func (t teller) rest(ctx context.Context, lane limiter.Lane, next Consequence, v Verdict) {
+	if next.Lane.Rest <= 0 || t.cooler == nil {
 		return
 	}
-	for _, l := range affected(all, lane, v) {
-		err := cooler.Cool(ctx, l, min(d, restMost), why, "provider: "+v.Reason)
-		if err != nil && failed != nil {
-			failed(l, err)
-		}
+	if err := t.cooler.Cool(ctx, lane, next.Lane.Rest, limiter.ReasonCooldown, "provider: "+v.Reason); err != nil {
+		t.failed(lane, err)
 	}
 }
 
-func affected(all *LaneMap, lane limiter.Lane, v Verdict) []limiter.Lane {
-	if v.Scope != ScopeProject && v.Scope != ScopeBilling {
-		return []limiter.Lane{lane}
+// trip opens a breaker; x has what only the caller knows.
+func (t teller) trip(ctx context.Context, lane limiter.Lane, next Consequence, v Verdict, x limiter.Trip) limiter.BreakerState {
+	if t.breaker == nil {
+		return limiter.BreakerState{}
 	}
-	lanes := all.Lanes()
-	if !slices.Contains(lanes, lane) {
-		lanes = append(lanes, lane)
+	x.Lane, x.Scope, x.Reason, x.Certain = lane, limiter.BreakLane, next.Lane.Breaker, next.Lane.Certain
+	if next.Project.Breaker {
+		x.Scope = limiter.BreakProject
 	}
-	return lanes
+	x.Until, x.Longest, x.Lift, x.Detail = next.Until, next.Lane.Longest, next.Lift, inWords(v)
+	if v.Kind == Unknown && v.RetryAfter > 0 {
+		x.NotBefore = t.now.Add(v.RetryAfter)
+	}
+	s, err := t.breaker.Trip(ctx, x)
+	if err != nil {
+		t.failed(lane, fmt.Errorf("breaker: %w", err))
+	}
+	return s
 }
 
-// restOf is how long, and by which rule later requests are refused meanwhile.
-// A second is added to the provider's hints, which are of its clock and way.
-func restOf(v Verdict) (time.Duration, limiter.Reason) {
-	switch v.Scope {
-	case ScopeJob, ScopeTool, ScopeWorker:
-		return 0, ""
+// direct tells what a call that was made elsewhere shows. Its key was another one's,
+// and a bare status lets nobody else wait: only a limit that is named counts.
+func (t teller) direct(ctx context.Context, lane limiter.Lane, v Verdict) {
+	if v.Kind == Unknown || v.Credential {
+		return
 	}
-	switch v.Kind {
-	case Wait:
-		if v.Scope == ScopeProject {
-			return min(v.RetryAfter+time.Second, restProject), limiter.ReasonSpend
-		}
-		return v.RetryAfter + time.Second, limiter.ReasonCooldown
-	case DailyReset:
-		return v.RetryAfter + time.Second, limiter.ReasonCooldown
-	case BudgetStop:
-		return restHopeless, limiter.ReasonSpend
-	case Permanent:
-		if v.Scope == ScopeProject || v.Scope == ScopeBilling {
-			return restCredential, limiter.ReasonCredentials
-		}
-		return restHopeless, limiter.ReasonBreaker
-	case Unknown:
-		return max(restUnknown, v.RetryAfter), limiter.ReasonCooldown
-	case Backoff:
-		if v.Reason == "capacity" {
-			return max(restCapacity, min(v.RetryAfter, time.Minute)), limiter.ReasonCooldown
-		}
+	next := ConsequenceOf(v, Ledger{Now: t.now})
+	if next.Lane.Breaker == "" {
+		t.rest(ctx, lane, next, v)
+		return
 	}
-	return 0, ""
+	t.trip(ctx, lane, next, v, limiter.Trip{By: "a call made past the gate"})
 }

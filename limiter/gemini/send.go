@@ -89,7 +89,7 @@ func (c *call) setHeader(h http.Header) {
 	for _, name := range stripped {
 		h.Del(name)
 	}
-	h.Set("X-Goog-Api-Key", c.t.cfg.APIKey)
+	h.Set("X-Goog-Api-Key", c.key)
 	c.setServerTimeout(h)
 }
 

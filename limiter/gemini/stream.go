@@ -54,7 +54,7 @@ func (s *streamBody) Read(p []byte) (int, error) {
 		s.end(nil)
 		return n, err
 	}
-	err = redactError(err, s.call.t.cfg.APIKey)
+	err = redactError(err, s.call.key)
 	s.end(err)
 	return n, err
 }

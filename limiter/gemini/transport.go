@@ -46,15 +46,20 @@ type TransportConfig struct {
 	// without a known price are refused where a limit in money binds them. Others
 	// are charged as the dearest. It needs a Gate that is an Effective.
 	RefuseUnpriced map[string]bool
-	Records        Records                  // nil keeps none
-	Degrade        Degrader                 // finds other answers for calls that get none; nil: refusals are errors. With Observe it is not asked
-	MaxWait        map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
-	MaxStream      map[string]time.Duration // per class: how long a stream may last; absent: DefaultMaxStream
-	Observe        bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
-	Soft           map[string]SoftAllowance // per class: what may pass while the shared state is away; absent: nothing does (bulk never should)
-	Bounds         Bounds                   //
-	Logger         *slog.Logger             // nil means none
-	Now            func() time.Time         // of records and prices; nil means time.Now
+	// Key gives the key as it is now, where it may be replaced while the process runs;
+	// nil means APIKey.
+	Key       func() string
+	KeyFrom   string                   // where the key comes from, for people: "the environment variable GEMINI_API_KEY"; never the key
+	Process   string                   // names this process in what it reports: "worker:host:pid"
+	Records   Records                  // nil keeps none
+	Degrade   Degrader                 // finds other answers for calls that get none; nil: refusals are errors. With Observe it is not asked
+	MaxWait   map[string]time.Duration // per class: how long a call waits in place for its permit; absent: not at all
+	MaxStream map[string]time.Duration // per class: how long a stream may last; absent: DefaultMaxStream
+	Observe   bool                     // refuse nothing: every call is counted and goes out, Observation.Over says what would have refused it
+	Soft      map[string]SoftAllowance // per class: what may pass while the shared state is away; absent: nothing does (bulk never should)
+	Bounds    Bounds                   //
+	Logger    *slog.Logger             // nil means none
+	Now       func() time.Time         // of records and prices; nil means time.Now
 }
 
 // Bounds are the transport's own limits. Zero fields take the defaults.
@@ -95,6 +100,8 @@ type Transport struct {
 	doubts   doubts
 	limits   limitsKnown
 	odd      tally // counts of tokens that do not add up
+	keys     keyUse
+	holding  heldBack
 	away     away
 	log      *slog.Logger
 	late     lateSettlements
@@ -111,7 +118,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		return nil, errors.New("Gate: must be set")
 	case cfg.Lanes == nil:
 		return nil, errors.New("Lanes: must be set")
-	case cfg.APIKey == "":
+	case cfg.APIKey == "" && cfg.Key == nil:
 		return nil, errors.New("APIKey: must be set")
 	}
 	t := &Transport{cfg: cfg, base: base, cooler: cfg.Cooler, log: cfg.Logger}
@@ -139,6 +146,9 @@ func (t *Transport) fill() {
 		t.cooler, _ = t.cfg.Gate.(Cooler)
 	}
 	t.reporter, _ = t.cfg.Gate.(Reporter)
+	if t.cfg.Key == nil {
+		t.cfg.Key = func() string { return t.cfg.APIKey }
+	}
 	t.cfg.Bounds = t.cfg.Bounds.filled()
 	t.counts = newCountGate(t.cfg.Bounds.CountPerMin)
 	t.soft.set(t.cfg.Soft)

@@ -19,6 +19,7 @@ type fakeGate struct {
 	acquired []limiter.Request
 	settled  []limiter.Settlement
 	cooled   []cooling
+	trips    []limiter.Trip
 	reported []limiter.Feedback
 	refuse   func(n int, r limiter.Request) error // n counts from 1
 }
@@ -60,6 +61,15 @@ func (g *fakeGate) Cool(_ context.Context, l limiter.Lane, d time.Duration, r li
 	g.cooled = append(g.cooled, cooling{l, d, r})
 	return nil
 }
+
+func (g *fakeGate) Trip(_ context.Context, x limiter.Trip) (limiter.BreakerState, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trips = append(g.trips, x)
+	return limiter.BreakerState{}, nil
+}
+
+func (g *fakeGate) Probed(context.Context, *limiter.Permit) error { return nil }
 
 func (g *fakeGate) Report(_ context.Context, f limiter.Feedback) error {
 	g.mu.Lock()
