@@ -23,6 +23,7 @@ type DirectCall struct {
 	FirstToken   time.Duration // of a stream; 0 for a unary call
 	ErrorBody    []byte        // what the provider answered with a status from 400 on; optional, it is classified
 	TraceID      string        // made when empty
+	Prices       *PriceBook    // nil means the embedded book
 }
 
 // Direct counts a call that was made elsewhere: a permit that cannot be refused
@@ -103,9 +104,13 @@ func (d DirectCall) record(lane limiter.Lane, model Model, now time.Time) Record
 	r.Used[limiter.Requests] = 1
 	r.Used[limiter.InputTokens], r.Used[limiter.OutputTokens] = d.InputTokens, d.OutputTokens
 	r.Used[limiter.TotalTokens] = d.InputTokens + d.OutputTokens
-	if cost, known := EmbeddedPrices().Cost(model.Name, Usage{Prompt: d.InputTokens, Candidates: d.OutputTokens}, now); known {
-		r.MicroUSD, r.Used[limiter.MicroUSD] = &cost, cost
+	book := d.Prices
+	if book == nil {
+		book = EmbeddedPrices()
 	}
+	bill := book.Bill(model.PricedAs(book, d.Model), Usage{Prompt: d.InputTokens, Candidates: d.OutputTokens}, r.Time)
+	cost := bill.MicroUSD()
+	r.MicroUSD, r.Used[limiter.MicroUSD], r.Price = &cost, cost, bill.state()
 	return r
 }
 

@@ -131,7 +131,7 @@ func (e *Estimator) money(a Ask, u Usage) int64 {
 	if now == nil {
 		now = time.Now
 	}
-	at, model := now(), a.Model.pricedAs(e.Prices, a.Asked)
+	at, model := now(), a.Model.PricedAs(e.Prices, a.Asked)
 	cost, _ := e.Prices.Cost(model, u, at)
 	later, _ := e.Prices.Cost(model, u, at.Add(holdAhead))
 	return max(cost, later)

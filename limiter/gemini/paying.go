@@ -27,9 +27,9 @@ func (q Quote) state() PriceState {
 	return ""
 }
 
-// pricedAs is the name whose price holds for a call that was made by the name
+// PricedAs is the name whose price holds for a call that was made by the name
 // asked: that one, else its bucket's, else another of the same bucket.
-func (m Model) pricedAs(b *PriceBook, asked string) string {
+func (m Model) PricedAs(b *PriceBook, asked string) string {
 	for _, name := range append([]string{asked, m.Name}, m.Aliases...) {
 		if b.Has(name) {
 			return NormalizeModel(name)
@@ -46,7 +46,7 @@ func (c *call) priceOf(u Usage) {
 		at = c.t.cfg.Now()
 	}
 	book := c.t.cfg.Prices
-	q, known := book.Quote(c.model.pricedAs(book, c.route.model), u.Prompt, u.Tier, at)
+	q, known := book.Quote(c.model.PricedAs(book, c.route.model), u.Prompt, u.Tier, at)
 	c.obs.PicoUSD, c.obs.Priced, c.obs.Price = q.pico(u), known, q.state()
 	c.obs.MicroUSD = c.t.change.charge(changeKey{c.obs.Lane, c.caller.Path, c.caller.Class, c.caller.Feature}, c.obs.PicoUSD)
 	if q.Expired {

@@ -70,7 +70,7 @@ func TestPricedAs(t *testing.T) {
 		"its own before bucket's": {Model{Name: "gemini-2.5-pro", Aliases: []string{"gemini-2.5-flash"}}, "gemini-2.5-flash", "gemini-2.5-flash"},
 		"nobody's":                {Model{Name: "gemini-4-flash-preview-11-2026"}, "", "gemini-4-flash-preview-11-2026"},
 	} {
-		if got := c.model.pricedAs(EmbeddedPrices(), c.asked); got != c.want {
+		if got := c.model.PricedAs(EmbeddedPrices(), c.asked); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -101,6 +101,11 @@ func (b *PriceBook) Models() []string { return slices.Sorted(maps.Keys(b.models)
 // Has says whether a price of the model is known, be it of another time.
 func (b *PriceBook) Has(model string) bool { return b.models[NormalizeModel(model)] != nil }
 
+// Tiers lists the service tiers that have prices, the standard one first.
+func (b *PriceBook) Tiers() []string {
+	return append([]string{"standard"}, slices.Sorted(maps.Keys(b.tiers))...)
+}
+
 // Checked is the day on which the prices were last compared to their sources.
 func (b *PriceBook) Checked() Day { return b.checked }
 

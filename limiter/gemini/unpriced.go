@@ -22,7 +22,7 @@ const noPriceWait = time.Minute
 // calls pass at the dearest price that is known, and are said to.
 func (c *call) priced() error {
 	book := c.t.cfg.Prices
-	model := c.model.pricedAs(book, c.route.model)
+	model := c.model.PricedAs(book, c.route.model)
 	if book.Has(model) {
 		return nil
 	}

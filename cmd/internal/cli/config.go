@@ -143,7 +143,7 @@ type SpendConfig struct {
 	// 1 lets all classes go to the cap.
 	SoftRatio float64 `yaml:"soft_ratio"`
 	Zone      string  `yaml:"zone"`   // of months; default time_zone
-	Prices    string  `yaml:"prices"` //
+	Prices    string  `yaml:"prices"` // a file of prices that take the place of those in the program: nightshift spend price --help
 }
 
 // ScheduleConfig is reserved for periodic runs.

@@ -48,6 +48,9 @@ func runConfigCheck(f *factory) error {
 	if len(c.Models) == 0 {
 		f.say("%s: no models. A run needs the limits of its model:\n%s", where, modelExample("gemini-3.5-flash"))
 	}
+	for _, warning := range c.priceWarnings(f.now()) {
+		f.say("%s: %s", where, warning)
+	}
 	for _, name := range c.reservedInUse() {
 		f.say("%s: %s is understood, but this version does not act on it yet", where, name)
 	}

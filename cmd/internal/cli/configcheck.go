@@ -39,7 +39,7 @@ func (l *loaded) check() error {
 		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
-		zoneOK("time_zone", c.TimeZone), c.checkSpend(),
+		zoneOK("time_zone", c.TimeZone), c.checkSpend(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
 		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(), c.checkDegrade(),
 	}

@@ -40,6 +40,7 @@ type loaded struct {
 	File    string            // path of the file, "" where there is none
 	Sources map[string]string // key, levels joined by '.', → "default", file, variable or flag
 	k       *koanf.Koanf
+	book    *gemini.PriceBook // of spend.prices; nil without one
 }
 
 // loadConfig layers defaults, file, environment and flags; later ones win.

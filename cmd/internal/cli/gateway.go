@@ -67,6 +67,7 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
 		Ready: b.ready,
 		Direct: func(ctx context.Context, d gemini.DirectCall) error {
+			d.Prices = b.conf.prices()
 			return gemini.Direct(ctx, b.lim, out.lanes, out.kept, d, time.Now())
 		},
 		Logger: b.log,

@@ -47,11 +47,11 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Zone: b.conf.spendZone(), Logger: b.log})
 	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
 	o.kept = gemini.Fan(records, o.meter)
-	prices := gemini.EmbeddedPrices()
+	prices := b.conf.prices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
 		Process: processName(process), Gate: b.lim, Lanes: lanes,
-		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices,
+		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices, RefuseUnpriced: b.conf.refuseUnpriced(),
 		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
 	if err != nil {

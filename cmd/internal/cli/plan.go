@@ -44,11 +44,15 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	}
 	defer b.close()
 	now := f.now()
+	conf, err := f.config()
+	if err != nil {
+		return err
+	}
 	fc := b.quota.forecast(b.Rows, b.tokens, now)
 	r := planReport{
 		Rows: b.Rows, InputTokens: b.tokens, Model: b.quota.model, Lane: b.quota.lane.String(), Share: b.quota.share,
 		Seconds: int64(fc.took.Seconds()), Limit: fc.limit, Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"),
-		InputCost: inputCost(b.Spec.Model, b.tokens, now),
+		InputCost: conf.inputCost(b.Spec.Model, b.Rows, b.tokens, now),
 	}
 	t := newTable("WHAT", "")
 	t.row("rows", humanize.Comma(r.Rows)+", all valid")
@@ -64,11 +68,17 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	return f.print(t, r)
 }
 
-// inputCost is what so many input tokens cost at most, where a price is known.
-func inputCost(model string, tokens int64, now time.Time) *int64 {
-	micro, known := gemini.EmbeddedPrices().Cost(model, gemini.Usage{Prompt: tokens}, now)
-	if !known {
+// inputCost is what the rows' input costs, where a price is known. Whether a prompt
+// is a long one goes by the mean row.
+func (l *loaded) inputCost(model string, rows, tokens int64, now time.Time) *int64 {
+	priced := l.priceOf(model)
+	if priced == "" {
 		return nil
 	}
+	rows = max(rows, 1)
+	each := (tokens + rows - 1) / rows
+	bill := l.prices().Bill(priced, gemini.Usage{Prompt: each}, now)
+	bill.PicoUSD *= rows
+	micro := bill.MicroUSD()
 	return &micro
 }

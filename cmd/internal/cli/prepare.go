@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -14,13 +15,25 @@ import (
 func (l *loaded) laneMap() (*gemini.LaneMap, error) {
 	var models []gemini.Model
 	for name, m := range l.Models {
-		models = append(models, gemini.Model{Name: name, Aliases: m.Aliases, Context: m.ContextTokens, MaxOutput: m.OutputTokens})
+		models = append(models, l.model(name, m))
 	}
 	lanes, err := gemini.NewLaneMap(l.Gemini.Project, l.Gemini.Region, models...)
 	if err != nil {
 		return nil, configErrorf("models: %v", err)
 	}
 	return lanes, nil
+}
+
+// model takes what the configuration does not say of it from the price book. The
+// context of models that only embed is not taken from there: whether a longer text is
+// refused or cut is documented nowhere.
+func (l *loaded) model(name string, m ModelConfig) gemini.Model {
+	limits := l.prices().Limits(l.priceOf(name))
+	out := gemini.Model{Name: name, Aliases: m.Aliases, Context: m.ContextTokens, MaxOutput: cmp.Or(m.OutputTokens, limits.Output)}
+	if out.Context == 0 && limits.Output > 0 {
+		out.Context = limits.Context
+	}
+	return out
 }
 
 // invalid is an error of the input: nothing was enqueued.

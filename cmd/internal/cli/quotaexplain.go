@@ -189,7 +189,7 @@ func (o *explainOptions) amounts(ctx context.Context, be *backend, lane limiter.
 	a, from := limiter.Amounts{limiter.Requests: 1, limiter.Concurrency: 1}, "as given"
 	switch {
 	case o.Prompt != "":
-		got, err := o.estimate(lane)
+		got, err := o.estimate(lane, be.conf.prices())
 		if err != nil {
 			return a, "", err
 		}
@@ -212,7 +212,7 @@ func (o *explainOptions) amounts(ctx context.Context, be *backend, lane limiter.
 		a[limiter.OutputTokens] = o.Output
 	}
 	a[limiter.TotalTokens] = a[limiter.InputTokens] + a[limiter.OutputTokens]
-	a[limiter.MicroUSD], _ = gemini.EmbeddedPrices().Cost(lane.Model, gemini.Usage{Prompt: a[limiter.InputTokens], Candidates: a[limiter.OutputTokens]}, o.now())
+	a[limiter.MicroUSD], _ = be.conf.prices().Cost(orElse(be.conf.priceOf(lane.Model), lane.Model), gemini.Usage{Prompt: a[limiter.InputTokens], Candidates: a[limiter.OutputTokens]}, o.now())
 	return a, from, nil
 }
 
@@ -228,7 +228,7 @@ func (o *explainOptions) lastHour(ctx context.Context, be *backend, lane limiter
 }
 
 // estimate counts a prompt, or a whole request.
-func (o *explainOptions) estimate(lane limiter.Lane) (limiter.Amounts, error) {
+func (o *explainOptions) estimate(lane limiter.Lane, prices *gemini.PriceBook) (limiter.Amounts, error) {
 	body, err := os.ReadFile(o.Prompt)
 	if err != nil {
 		return limiter.Amounts{}, err
@@ -237,6 +237,6 @@ func (o *explainOptions) estimate(lane limiter.Lane) (limiter.Amounts, error) {
 		type part map[string]any
 		body, _ = json.Marshal(part{"contents": []part{{"parts": []part{{"text": string(body)}}}}}) // a string always can be written
 	}
-	estimator := gemini.Estimator{Prices: gemini.EmbeddedPrices()}
+	estimator := gemini.Estimator{Prices: prices}
 	return estimator.Estimate("generateContent", lane.Model, body)
 }
