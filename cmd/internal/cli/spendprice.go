@@ -50,7 +50,9 @@ func newSpendPriceCmd(f *factory) *cobra.Command {
 	fl.DurationVar(&o.Storage, "storage", 0, "the cached input was kept for so long, as in 90m")
 	fl.Int64Var(&o.Searches, "searches", 0, "queries of grounding with Google Search (a whole answer says by itself)")
 	f.addOutputFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(gemini.EmbeddedPrices().Models(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return gemini.EmbeddedPrices().Models(), cobra.ShellCompDirectiveNoFileComp
+	})
 	return cmd
 }
 
