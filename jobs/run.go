@@ -56,6 +56,9 @@ type Spec struct {
 	// whatever: then it ends as expired, without a call. 0: it waits for ever.
 	// It is no part of what makes an answer, so that changing it redoes nothing.
 	MaxWait time.Duration `json:"max_wait,omitempty"`
+	// OtherModel may answer rows that would have to wait long for Model. It is no
+	// part of what makes an answer either; Result.Instead marks what it answered.
+	OtherModel string `json:"other_model,omitempty"`
 
 	// What is done about answers that cannot be used, and about many of them. None
 	// of it is part of what makes an answer.

@@ -19,14 +19,19 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 	defer cancel()
 	ctx, seen := gemini.Observe(gemini.WithCaller(ctx, l.caller(j, full)))
 	out, err := l.ask(ctx, j)
-	j.called = seen.Permit != nil
+	j.called = seen.Permit != nil && seen.Degraded == nil // another model's permit ends no place in this line
+	if j.instead = ""; seen.Degraded != nil {
+		j.instead = j.run.Spec.Model
+	}
 	if err != nil || seen.Denied != nil || seen.Verdict != nil {
 		return l.failed(ctx, j, out, seen, err)
 	}
 	l.meter(j, &out, seen)
-	l.health.good()
-	l.way.open()
-	l.holds.forget(j.held())
+	if seen.Degraded == nil { // that another model answers says nothing of this lane
+		l.health.good()
+		l.way.open()
+		l.holds.forget(j.held())
+	}
 	return j.run.readJSON(out)
 }
 
@@ -38,7 +43,7 @@ func (l *lane) caller(j *job, full bool) gemini.Caller {
 		Class: s.Class, Feature: s.Feature, Run: j.task.Run, Row: j.row, Attempt: j.attempt,
 		Path: limiter.Path{Organization: s.Organization, Tenant: s.Tenant, Team: s.Team,
 			Run: j.task.Run, Priority: limiter.Priority(s.Priority)},
-		Lane: l.lane, Ticket: j.task.ID(), Full: full,
+		Lane: l.lane, Ticket: j.task.ID(), Full: full, Other: s.OtherModel,
 	}
 }
 

@@ -21,10 +21,11 @@ type job struct {
 	run       *run
 	attempt   int // from 1
 	draft     jobs.Draft
-	slot      bool // a call slot is held
-	paid      bool // it counts in Worker.paid
-	placeOnly bool // a place in the line is wanted, never a call
-	called    bool // a permit was given
+	slot      bool   // a call slot is held
+	paid      bool   // it counts in Worker.paid
+	placeOnly bool   // a place in the line is wanted, never a call
+	called    bool   // a permit was given
+	instead   string // the run's model, when another answered
 	prompt    string
 	system    string
 	key       string

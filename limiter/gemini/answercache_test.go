@@ -85,7 +85,7 @@ func TestCachedAnswer(t *testing.T) {
 				t.Fatalf("%s: %+v", name, obs)
 			}
 			synctest.Wait() // an answer is kept while its caller goes on
-			r.refuse("gemini-2.5-flash", spent)
+			r.refuse("gemini-2.5-flash", noMoney)
 			alias := strings.Replace(generate, "gemini-2.5-flash", "gemini-flash-latest", 1)
 			for _, path := range []string{generate, alias, streaming + "?alt=sse", streaming} {
 				resp, obs, err := r.ask(path, `{ "contents" : [ {"parts":[{"text":"hello"}]} ] }`)

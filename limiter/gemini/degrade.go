@@ -3,6 +3,7 @@ package gemini
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"nightshift/limiter"
 )
@@ -52,6 +53,17 @@ type DegradeRequest struct {
 	// lane. Its answer is passed on only when it is a good one, and what refuses
 	// it is the error; it never degrades again, and never waits for a permit.
 	Call func(ctx context.Context, model string, body []byte) (*http.Response, error)
+}
+
+// wait is how long it takes until it is worth asking again, as far as that is known.
+func (r DegradeRequest) wait() time.Duration {
+	switch {
+	case r.Denied != nil:
+		return r.Denied.RetryAfter()
+	case r.Verdict != nil:
+		return r.Verdict.RetryAfter
+	}
+	return 0
 }
 
 // DegradedAnswer is what a Degrader found. One of Text, Body and Response is set.

@@ -167,7 +167,7 @@ func textOf(t *testing.T, body string) string {
 	return resp.Text()
 }
 
-var spent = limiter.Denied{Reason: limiter.ReasonSpend, Limiter: "usd_per_month", Node: "lane", RetryAfterMS: 60_000, Decision: limiter.RejectedLocally}
+var noMoney = limiter.Denied{Reason: limiter.ReasonSpend, Limiter: "usd_per_month", Node: "lane", RetryAfterMS: 60_000, Decision: limiter.RejectedLocally}
 
 func canned(kinds ...DegradeKind) FallbackRule {
 	return FallbackRule{Class: "interactive", Try: kinds, Canned: []byte("We are busy."), Light: func(_ context.Context, r DegradeRequest) (string, error) {
@@ -258,7 +258,7 @@ func TestProvidersRefusalIsAnsweredOtherwise(t *testing.T) {
 // TestOrder: each step that has nothing leaves it to the next.
 func TestOrder(t *testing.T) {
 	r := newDegradeRig(t, replies(200, "application/json", good), canned(DegradedCached, DegradedModel, DegradedLight, DegradedCanned))
-	r.refuse("gemini-2.5-flash", spent)
+	r.refuse("gemini-2.5-flash", noMoney)
 	body := strings.Replace(question, `"hello"`, `"fresh"`, 1)
 	resp, obs, err := r.ask(generate, body)
 	if r.got(resp, err); obs.Degraded.Kind != DegradedModel || obs.Degraded.Model != lite {
@@ -274,7 +274,7 @@ func TestOrder(t *testing.T) {
 	if n := len(r.cache.all()); n != 0 {
 		t.Errorf("%d answers of the lighter model are kept as the model's own", n)
 	}
-	both := func(_ int, q limiter.Request) error { d := spent; return &d }
+	both := func(_ int, q limiter.Request) error { d := noMoney; return &d }
 	r.gate.refuse = both
 	resp, obs, err = r.ask(generate, body)
 	if text := textOf(t, r.got(resp, err)); text != "light for spend" || obs.Degraded.Kind != DegradedLight || obs.Denied == nil || obs.Lane.Model != "gemini-2.5-flash" {
@@ -295,7 +295,7 @@ func TestNeverLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate.refuse = func(int, limiter.Request) error { d := spent; return &d }
+	gate.refuse = func(int, limiter.Request) error { d := noMoney; return &d }
 	tr := newTestTransport(t, replies(200, "application/json", good), gate, func(c *TransportConfig) { c.Lanes, c.Degrade = lanes, f })
 	ctx, obs := Observe(WithCaller(t.Context(), Caller{Class: "interactive", Feature: "chat"}))
 	_, err = tr.RoundTrip(post(ctx, generate, question))
@@ -344,7 +344,7 @@ func TestWhoGetsNoOtherAnswer(t *testing.T) {
 	rule := canned(DegradedCanned)
 	rule.Feature = "chat"
 	r := newDegradeRig(t, replies(200, "application/json", good), rule)
-	r.refuse("gemini-2.5-flash", spent)
+	r.refuse("gemini-2.5-flash", noMoney)
 	chat := Caller{Class: "interactive", Feature: "chat"}
 	for name, c := range map[string]struct {
 		caller Caller
@@ -361,7 +361,7 @@ func TestWhoGetsNoOtherAnswer(t *testing.T) {
 			t.Errorf("%s: got another answer", name)
 		}
 	}
-	r.gate.refuse = func(int, limiter.Request) error { d := spent; return &d }
+	r.gate.refuse = func(int, limiter.Request) error { d := noMoney; return &d }
 	if _, obs, err := r.ask("/v1beta/models/gemini-embedding-001:embedContent", `{"content":{"parts":[{"text":"x"}]}}`); err == nil || obs.Degraded != nil {
 		t.Error("an embedding is made up")
 	}
@@ -381,7 +381,7 @@ func TestOwnFuncMayFail(t *testing.T) {
 		"nothing":  func(context.Context, DegradeRequest) (string, error) { return "", nil },
 	} {
 		r := newDegradeRig(t, replies(200, "application/json", good), FallbackRule{Try: []DegradeKind{DegradedLight}, Light: f})
-		r.refuse("gemini-2.5-flash", spent)
+		r.refuse("gemini-2.5-flash", noMoney)
 		_, obs, err := r.ask(generate, question)
 		var d *limiter.Denied
 		if !errors.As(err, &d) || obs.Denied != d || obs.Degraded != nil || obs.Decision != limiter.RejectedLocally {
@@ -397,7 +397,7 @@ func TestOwnFuncMayFail(t *testing.T) {
 // says how many and of what; all of them are counted.
 func TestOneLineAMinute(t *testing.T) {
 	r := newDegradeRig(t, replies(200, "application/json", good), canned(DegradedCanned))
-	r.refuse("gemini-2.5-flash", spent)
+	r.refuse("gemini-2.5-flash", noMoney)
 	const minutes, perMinute = 30, 60
 	for range minutes * perMinute {
 		resp, _, err := r.ask(generate, question)
@@ -425,7 +425,7 @@ func TestOneLineAMinute(t *testing.T) {
 func TestCacheAwayIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDegradeRig(t, replies(200, "application/json", good), canned(DegradedCached, DegradedCanned))
-		r.refuse("gemini-2.5-flash", spent)
+		r.refuse("gemini-2.5-flash", noMoney)
 		r.cache.err = errors.New("away")
 		for range 10 {
 			resp, obs, err := r.ask(generate, question)

@@ -34,6 +34,9 @@ func (c *FallbacksConfig) check() error {
 
 // after says that an earlier rule leaves nothing for this one.
 func (r FallbackRule) after(first FallbackRule) bool {
+	if first.Named || first.After > r.After {
+		return false
+	}
 	covers := func(a, b string) bool { return a == "" || a == b }
 	all := len(first.Causes) == 0
 	some := len(r.Causes) > 0 && !slices.ContainsFunc(r.Causes, func(c DegradeCause) bool { return !slices.Contains(first.Causes, c) })

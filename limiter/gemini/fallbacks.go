@@ -22,6 +22,8 @@ type FallbackRule struct {
 	Feature string         // "" fits every feature
 	Causes  []DegradeCause // for these only; none: for all
 	Try     []DegradeKind  // in this order, until there is an answer
+	After   time.Duration  // only when the wait would be at least as long; 0: always
+	Named   bool           // only calls whose caller names the other model (Caller.Other), and only that model
 	Light   LightFunc      // for DegradedLight
 	Canned  []byte         // for DegradedCanned: a text, or a whole answer in Gemini's shape
 }
@@ -86,7 +88,7 @@ func (f *Fallbacks) Degrade(ctx context.Context, r DegradeRequest) (DegradedAnsw
 
 func (f *Fallbacks) rule(r DegradeRequest) *FallbackRule {
 	for i := range f.cfg.Rules {
-		if rule := &f.cfg.Rules[i]; rule.fits(r) && (len(rule.Causes) == 0 || slices.Contains(rule.Causes, r.Cause)) {
+		if rule := &f.cfg.Rules[i]; rule.fits(r) && rule.applies(r) {
 			return rule
 		}
 	}
@@ -97,6 +99,11 @@ func (r *FallbackRule) fits(q DegradeRequest) bool {
 	return (r.Class == "" || r.Class == q.Caller.Class) && (r.Feature == "" || r.Feature == q.Caller.Feature)
 }
 
+// applies says whether the rule is for why the call gets no answer.
+func (r *FallbackRule) applies(q DegradeRequest) bool {
+	return (len(r.Causes) == 0 || slices.Contains(r.Causes, q.Cause)) && q.wait() >= r.After && (!r.Named || q.Caller.Other != "")
+}
+
 func (f *Fallbacks) step(ctx context.Context, kind DegradeKind, rule *FallbackRule, r DegradeRequest) (DegradedAnswer, bool, error) {
 	switch kind {
 	case DegradedCached:
@@ -105,7 +112,7 @@ func (f *Fallbacks) step(ctx context.Context, kind DegradeKind, rule *FallbackRu
 		text, err := rule.Light(ctx, r)
 		return DegradedAnswer{Text: text}, err == nil && text != "" && askedOf(r.Body).takesText(text), err
 	case DegradedModel:
-		return f.otherModel(ctx, r)
+		return f.otherModel(ctx, rule, r)
 	}
 	return cannedAnswer(rule.Canned, r)
 }
@@ -122,10 +129,10 @@ func cannedAnswer(canned []byte, r DegradeRequest) (DegradedAnswer, bool, error)
 
 // otherModel asks the models that may answer for this one. A refusal of theirs
 // is one reason more to try what is next.
-func (f *Fallbacks) otherModel(ctx context.Context, r DegradeRequest) (DegradedAnswer, bool, error) {
+func (f *Fallbacks) otherModel(ctx context.Context, rule *FallbackRule, r DegradeRequest) (DegradedAnswer, bool, error) {
 	var troubles []error
 	for _, p := range f.cfg.Models {
-		if p.From != r.Model.Name {
+		if p.From != r.Model.Name || rule.Named && !f.cfg.Lanes.same(p.To, r.Caller.Other) {
 			continue
 		}
 		body, note, ok := p.translate(r.Body)

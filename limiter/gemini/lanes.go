@@ -88,6 +88,13 @@ func (m *LaneMap) lookupOr(name string, other limiter.Lane) (limiter.Lane, Model
 	return other, Model{Name: NormalizeModel(name), Context: DefaultContext, MaxOutput: DefaultMaxOutput}, nil
 }
 
+// same says that two names are of one configured model.
+func (m *LaneMap) same(a, b string) bool {
+	one, ok := m.models[NormalizeModel(a)]
+	other, known := m.models[NormalizeModel(b)]
+	return ok && known && one.Name == other.Name
+}
+
 // Lanes gives every lane of the project, sorted by model.
 func (m *LaneMap) Lanes() []limiter.Lane {
 	lanes := make([]limiter.Lane, len(m.names))

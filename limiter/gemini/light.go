@@ -68,12 +68,6 @@ func lightCall(r DegradeRequest) LightCall {
 		Class: r.Caller.Class, Feature: r.Caller.Feature, Tenant: r.Caller.Path.Tenant, Model: r.Model.Name,
 		Reason: string(r.Cause), Text: askedOf(r.Body).text(),
 	}
-	switch {
-	case r.Denied != nil:
-		c.Retry = r.Denied.RetryAfter()
-	case r.Verdict != nil:
-		c.Retry = r.Verdict.RetryAfter
-	}
-	c.Retry = c.Retry.Round(time.Second)
+	c.Retry = r.wait().Round(time.Second)
 	return c
 }

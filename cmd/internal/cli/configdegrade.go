@@ -57,8 +57,11 @@ const mostCanned = 256 << 10
 // checkDegrade builds what the gateway would use.
 func (c *Config) checkDegrade() error {
 	d := &c.Degrade
-	if len(d.Rules) == 0 {
-		return d.idle()
+	switch {
+	case len(d.Rules) == 0 && d.Cache != (DegradeCacheConfig{}):
+		return fmt.Errorf("degrade.cache: there are no rules that try cached: add one to degrade.rules, or leave it out")
+	case len(d.Rules) == 0 && len(d.Models) == 0:
+		return nil
 	}
 	lanes, err := (&loaded{Config: *c}).laneMap()
 	if err != nil {
@@ -66,14 +69,6 @@ func (c *Config) checkDegrade() error {
 	}
 	_, err = c.fallbacks(lanes)
 	return err
-}
-
-// idle refuses what would do nothing without rules.
-func (d *DegradeConfig) idle() error {
-	if len(d.Models) > 0 || d.Cache != (DegradeCacheConfig{}) {
-		return fmt.Errorf("degrade.rules: none, so the rest of degrade does nothing: add rules, or leave it out")
-	}
-	return nil
 }
 
 // fallbacks are the rules as the transport takes them, but for the cache, whose
@@ -100,7 +95,12 @@ func (c *Config) fallbacks(lanes *gemini.LaneMap) (gemini.FallbacksConfig, error
 		}
 		f.Models = append(f.Models, pair)
 	}
-	if _, err := gemini.NewFallbacks(f); err != nil {
+	if _, err := gemini.NewFallbacks(f); err != nil && len(f.Rules) > 0 {
+		return f, fmt.Errorf("degrade.%w", err)
+	}
+	rows := f
+	rows.Rules = rowRules()
+	if _, err := gemini.NewFallbacks(rows); err != nil && len(f.Models) > 0 {
 		return f, fmt.Errorf("degrade.%w", err)
 	}
 	return f, nil
@@ -225,15 +225,40 @@ func (d *DegradeConfig) fallback(class string) string {
 	return strings.Join(d.Rules[at].Try, ", ")
 }
 
-// degrader is what finds other answers for the gateway's callers; nil for
-// nothing. Rows wait instead.
+// otherAfter is how long a row would have to wait before the other model that its
+// run allows is asked: what passes sooner is what nights are made of.
+const otherAfter = 5 * time.Minute
+
+// rowRules are for rows of runs that allow another model: when money, the day or
+// the model itself is out for long. What an operator paused stays so.
+func rowRules() []gemini.FallbackRule {
+	var rules []gemini.FallbackRule
+	for _, k := range defaultClasses {
+		if k.Tickets {
+			rules = append(rules, gemini.FallbackRule{
+				Class: k.Name, Named: true, After: otherAfter, Try: []gemini.DegradeKind{gemini.DegradedModel},
+				Causes: []gemini.DegradeCause{gemini.CauseQuota, gemini.CauseCooldown, gemini.CauseBreaker, gemini.CauseSpend, gemini.CauseProviderQuota},
+			})
+		}
+	}
+	return rules
+}
+
+// degrader is what finds other answers: for the gateway's callers by the rules,
+// for the rows of runs that allow it by another model. Nil is for nothing.
 func (b *backend) degrader(process string, lanes *gemini.LaneMap) (gemini.Degrader, error) {
-	if process != "gateway" || len(b.conf.Degrade.Rules) == 0 {
+	d := &b.conf.Degrade
+	if process == "gateway" && len(d.Rules) == 0 || process != "gateway" && len(d.Models) == 0 {
 		return nil, nil
 	}
 	f, err := b.conf.fallbacks(lanes)
 	if err != nil {
 		return nil, configErrorf("%v", err)
+	}
+	f.Logger = b.log
+	if process != "gateway" {
+		f.Rules, f.Cache = rowRules(), nil
+		return gemini.NewFallbacks(f)
 	}
 	if f.Cache != nil {
 		options, err := b.conf.Degrade.Cache.options()
@@ -242,6 +267,5 @@ func (b *backend) degrader(process string, lanes *gemini.LaneMap) (gemini.Degrad
 		}
 		f.Cache = gemini.NewAnswerCache(b.rdb, b.conf.scope(), options)
 	}
-	f.Logger = b.log
 	return gemini.NewFallbacks(f)
 }

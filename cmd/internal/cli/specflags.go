@@ -36,6 +36,7 @@ type specOptions struct {
 	Encoding string
 	Attempts int
 	answerFlags
+	OtherModel string
 
 	Delimiter string
 	MaxRecord string
@@ -70,6 +71,8 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
 	o.addSettingFlags(fl)
 	o.answerFlags.add(fl)
+	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
+		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
 		"kind": {string(jobs.Generate), string(jobs.Embed)}, "priority": {"high", "normal", "low"}, "class": {"bulk", "evaluation", "background"},
 	} {
@@ -108,7 +111,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
 		c.featureOK("--feature", s.Feature), o.class(&s, c),
 		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
-		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.answers(cmd, &s, c),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.answers(cmd, &s, c), o.otherModel(&s, c),
 	} {
 		if err != nil {
 			return s, asUsage(err)
