@@ -71,6 +71,7 @@ func (c *call) end(a *answer, got Answer, err error) {
 		c.settleEnd(a, got)
 		c.leaveSoft()
 		c.report()
+		c.keepUnexplained(a, got)
 		c.record(err)
 		if c.unbound != nil {
 			c.unbound()

@@ -60,6 +60,8 @@ type TransportConfig struct {
 	Bounds    Bounds                   //
 	Logger    *slog.Logger             // nil means none
 	Now       func() time.Time         // of records and prices; nil means time.Now
+	// Unexplained takes the answers that nobody can explain; nil keeps none.
+	Unexplained Unexplained
 }
 
 // Bounds are the transport's own limits. Zero fields take the defaults.

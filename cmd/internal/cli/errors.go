@@ -16,7 +16,8 @@ import (
 
 type errorsOptions struct {
 	*factory
-	Rows bool
+	Rows    bool
+	Unknown bool
 }
 
 func newErrorsCmd(f *factory) *cobra.Command {
@@ -25,12 +26,19 @@ func newErrorsCmd(f *factory) *cobra.Command {
 		Use:   "errors [RUN]",
 		Short: "Show why rows have no good answer, by cause",
 		Args:  cobra.MaximumNArgs(1),
+		Long: "Adds the rows of a run without a good answer up by cause. With --unknown it shows instead what the API has\n" +
+			"answered to any call, of people too, that nobody can explain: without keys, project names and prompts, so\n" +
+			"that it can go into a bug report.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Unknown {
+				return runUnknown(cmd.Context(), o, args)
+			}
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
 				return runErrors(cmd.Context(), o, be, run)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&o.Unknown, "unknown", false, "answers of the API that cannot be explained, of all calls")
 	cmd.Flags().BoolVar(&o.Rows, "rows", false, "every row instead of one example a cause")
 	f.addOutputFlag(cmd)
 	return cmd
@@ -73,7 +81,7 @@ func runErrors(ctx context.Context, o *errorsOptions, be *backend, run jobs.Run)
 	} else {
 		err = o.printCauses(run, causes.sorted())
 	}
-	return firstError(err, o.noteCancelled(ctx, be, run), o.noteHold(ctx, be, run))
+	return firstError(err, o.noteCancelled(ctx, be, run), o.noteHold(ctx, be, run), o.noteUnknown(ctx, be))
 }
 
 // noteHold: what keeps every row from being tried is in no row's result.

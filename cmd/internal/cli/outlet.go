@@ -50,7 +50,7 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	prices := b.conf.prices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
-		Process: processName(process), Gate: b.lim, Lanes: lanes,
+		Process: processName(process), Gate: b.lim, Lanes: lanes, Unexplained: gemini.NewUnexplainedStore(b.rdb, b.conf.scope()),
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices, RefuseUnpriced: b.conf.refuseUnpriced(),
 		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
