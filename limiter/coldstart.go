@@ -103,6 +103,16 @@ func (c Config) counted() bool {
 // configured limit and the enforced one, is a *ConfigError: counters only rise, so
 // that a number too high could not be taken back.
 func (r *Redis) Stated(ctx context.Context, l Lane, class string, used Limits) error {
+	return r.stated(ctx, l, "", class, used)
+}
+
+// StatedNode is Stated of a node ("tenant/acme", Scope.ProjectNode), whose counters
+// are its own: what a lane used is not known to it.
+func (r *Redis) StatedNode(ctx context.Context, node, class string, used Limits) error {
+	return r.stated(ctx, (&Config{Scope: r.scope}).laneOf(node), node, class, used)
+}
+
+func (r *Redis) stated(ctx context.Context, l Lane, node, class string, used Limits) error {
 	now, err := r.redisNow(ctx)
 	if err != nil {
 		return err
@@ -111,34 +121,43 @@ func (r *Redis) Stated(ctx context.Context, l Lane, class string, used Limits) e
 	if err != nil {
 		return err
 	}
-	c := set.effective
-	at := c.laneAt(l.String())
-	if at < 0 {
-		return ErrUnknownLane
+	limits, name, whose, err := set.effective.countedOf(l, node)
+	if err != nil {
+		return err
 	}
-	days, s := r.cal.at(now).at, Snapshot{Scope: r.scope, At: now}
+	s := Snapshot{Scope: r.scope, At: now}
 	for _, u := range used.List() {
-		x := Counter{Lane: l, Class: class, Unit: u.Unit, Window: u.Window, Used: u.Amount}
-		start := int64(0)
-		switch u.Window {
-		case Day:
-			start, _ = period(days[:4], now.UnixMilli())
-		case Month:
-			start, _ = period(days[4:], now.UnixMilli())
-		default:
+		if u.Window != Day && u.Window != Month {
 			return wrong("used."+u.Name(), "is of no day or month: it is known again within minutes")
 		}
-		if !c.Lanes[at].Limits.has(u) {
-			return wrong("used."+u.Name(), "there is no such limit for %s", l.Model)
+		if !limits.has(u) {
+			return wrong("used."+u.Name(), "there is no such limit for %s", whose)
 		}
-		most := max(c.Lanes[at].Limits.Get(u.Name()), set.file.Value(l.String(), u.Name()).Value)
+		most := max(limits.Get(u.Name()), set.file.Value(name, u.Name()).Value)
 		if u.Amount > most {
 			return wrong("used."+u.Name(), "%s is more than the limit of %s: nothing could have used that", u.amount(), Limit{u.Unit, u.Window, most}.amount())
 		}
-		x.Start = time.UnixMilli(start)
-		s.Counters = append(s.Counters, x)
+		s.Counters = append(s.Counters, Counter{Lane: l, Node: node, Class: class, Unit: u.Unit, Window: u.Window, Used: u.Amount,
+			Start: r.cal.began(now, u.Window)})
 	}
 	return r.Restore(ctx, s)
+}
+
+// countedOf are the limits of a lane or node that is configured, its name there,
+// and for people.
+func (c *Config) countedOf(l Lane, node string) (limits Limits, name, whose string, err error) {
+	if node != "" {
+		limits, ok := c.limitsOf(node)
+		if !ok {
+			return limits, node, node, ErrUnknownNode
+		}
+		return limits, node, node, nil
+	}
+	at := c.laneAt(l.String())
+	if at < 0 {
+		return limits, l.String(), l.Model, ErrUnknownLane
+	}
+	return c.Lanes[at].Limits, l.String(), l.Model, nil
 }
 
 func (l Limits) has(x Limit) bool {

@@ -107,6 +107,20 @@
 // A limit in shadow is counted, and says what it would have refused; it refuses
 // nothing.
 //
+// # Caps in money
+//
+// Money is held at what a call may cost at worst and settled by what it cost, so that
+// many callers together never pass a limit. Money of a day or month is a cap: it has
+// no part outside, and with SoftPPM a soft part. A pausable class is refused once
+//
+//	used by all + cost > soft part of the cap
+//
+// and the others go on to the cap itself; their permits say which caps they took past
+// the soft part, so that a caller can go a cheaper way. What that keeps back stands in
+// for the floors. A run's own cap has no soft part: nobody else would use it. The
+// project is a node that every call goes by: its caps hold over all lanes. Of a cap of
+// $50 with a soft part of 92 %, bulk is refused above $46, interactive at $50.
+//
 // # Settling
 //
 // A permit is charged at its estimate and corrected in the slot in which it was

@@ -129,6 +129,23 @@ func ReadMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Sco
 	return out, nil
 }
 
+// RestoreMoney puts back samples that ReadMoney gave, as after a store in memory
+// was lost. What is counted there already stays.
+func RestoreMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, samples []MoneySample) error {
+	for _, s := range samples {
+		k := moneyKey{s.Day, s.Model, s.Class, s.Feature, s.Tenant, s.Run}
+		c := moneyCount{s.MicroUSD, s.Calls, s.InputTokens, s.OutputTokens}
+		key := newMeterKeys(scope).root + ":money:" + s.Day
+		if err := rdb.HSetNX(ctx, key, k.field(), c.pack()).Err(); err != nil {
+			return fmt.Errorf("gemini: money of %s: %w", s.Day, err)
+		}
+		if err := rdb.PExpire(ctx, key, moneyKept).Err(); err != nil {
+			return fmt.Errorf("gemini: money of %s: %w", s.Day, err)
+		}
+	}
+	return nil
+}
+
 func readMoneyDay(day string, bucket any) ([]MoneySample, error) {
 	flat, ok := bucket.([]any)
 	if !ok {

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 )
 
 // embedded is a Redis inside this process, for `run` alone: its limiter holds
@@ -209,4 +210,32 @@ func (e *embedded) saveCounters(ctx context.Context, lim counterStore) {
 	if s, err := lim.Counters(ctx); err == nil {
 		_ = writeJSON(e.path(countersFile), s)
 	}
+}
+
+// moneyFile keeps across embedded runs who spent how much of this month and the
+// last.
+const moneyFile = "money.json"
+
+// restoreMoney puts back what earlier embedded runs spent.
+func (e *embedded) restoreMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope) error {
+	b, err := os.ReadFile(e.path(moneyFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var samples []gemini.MoneySample
+	if err == nil {
+		err = json.Unmarshal(b, &samples)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w; it says who spent what. Remove the file to begin anew", e.path(moneyFile), err)
+	}
+	return gemini.RestoreMoney(ctx, rdb, scope, samples)
+}
+
+func (e *embedded) saveMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, now time.Time) error {
+	samples, err := gemini.ReadMoney(ctx, rdb, scope, now.AddDate(0, 0, -62), now)
+	if err != nil {
+		return err
+	}
+	return writeJSON(e.path(moneyFile), samples)
 }

@@ -25,9 +25,13 @@ type quotaStateOptions struct {
 func newQuotaStateCmd(f *factory) *cobra.Command {
 	o := &quotaStateOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "state [MODEL]",
+		Use:   "state [MODEL|NODE]",
 		Short: "State what was used of the day and month, after Redis lost it, so that bulk goes on",
-		Args:  cobra.MaximumNArgs(1),
+		Long: "After Redis lost its data, counters of the day and month are what the scheduler kept of them, or nothing: then\n" +
+			"bulk waits until somebody says what was used. A model's counters and those of a node (project, tenant/acme) are\n" +
+			"counted apart: state each that has a limit by the day or month, or --as-is when all are right.",
+		Example: "  nightshift quota state gemini-3.5-flash --rpd 1200\n  nightshift quota state project --usd-month 41.50",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Model = firstArg(args)
 			return runQuotaState(cmd.Context(), o)
@@ -80,14 +84,25 @@ func (b *backend) stateUse(ctx context.Context, o *quotaStateOptions) error {
 	}
 	for _, l := range lanes {
 		if equalModel(o.Model, l.Lane) {
-			return b.stateLane(ctx, o, l.Lane)
+			return b.stated(ctx, o, l.Lane.String(), b.lim.Stated(ctx, l.Lane, o.Class, o.Used))
 		}
 	}
-	return noLane(o.Model, lanes)
+	node := o.Model
+	if node == limiter.ProjectKind {
+		node = b.conf.scope().ProjectNode()
+	}
+	if !isNode(node) {
+		return noLane(o.Model, lanes)
+	}
+	err = b.lim.StatedNode(ctx, node, o.Class, o.Used)
+	if errors.Is(err, limiter.ErrUnknownNode) {
+		return b.noNode(ctx, node)
+	}
+	return b.stated(ctx, o, node, err)
 }
 
-func (b *backend) stateLane(ctx context.Context, o *quotaStateOptions, lane limiter.Lane) error {
-	err := b.lim.Stated(ctx, lane, o.Class, o.Used)
+// stated notes what was stated, or says what is wrong with it.
+func (b *backend) stated(ctx context.Context, o *quotaStateOptions, node string, err error) error {
 	var wrong *limiter.ConfigError
 	if errors.As(err, &wrong) {
 		return usageErrorf("%s %s; --as-is keeps what is counted", strings.TrimPrefix(wrong.Field, "used."), wrong.Problem)
@@ -99,7 +114,7 @@ func (b *backend) stateLane(ctx context.Context, o *quotaStateOptions, lane limi
 	for _, l := range o.Used.List() {
 		stated = append(stated, l.Name()+" "+amount(l.Unit, l.Amount))
 	}
-	return b.lim.Note(ctx, limiter.Event{Kind: limiter.EventLimits, Subject: lane.String(), By: operator(),
+	return b.lim.Note(ctx, limiter.Event{Kind: limiter.EventLimits, Subject: node, By: operator(),
 		Text: fmt.Sprintf("stated as used by %s: %s", o.Class, strings.Join(stated, ", "))})
 }
 

@@ -159,7 +159,8 @@ func (s *session) startKeeping(ctx context.Context) error {
 	if s.embedded == nil {
 		return nil
 	}
-	if err := s.embedded.restoreCounters(ctx, s.lim); err != nil {
+	err := firstError(s.embedded.restoreCounters(ctx, s.lim), s.embedded.restoreMoney(ctx, s.rdb, s.conf.scope()))
+	if err != nil {
 		s.close()
 		return err
 	}
@@ -174,6 +175,11 @@ func (s *session) close() {
 	if s.keep != nil {
 		s.keep()
 		<-s.kept
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		if err := s.embedded.saveMoney(ctx, s.rdb, s.conf.scope(), time.Now().In(s.conf.spendZone())); err != nil {
+			s.log.Warn("who spent what is not kept for the next run", "err", err)
+		}
+		cancel()
 	}
 	s.backend.close()
 	if s.embedded != nil {
