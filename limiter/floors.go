@@ -49,28 +49,37 @@ func checkFloors(floors []Floor, until time.Time) error {
 // learned is what a lane keeps of floors: the last that were set, and until when
 // they count. After that the classes have the floors that are configured.
 type learned struct {
-	Floors []Floor `json:"floors"`
-	Until  int64   `json:"until"` // ms
+	Floors []keptFloor `json:"floors"`
+	Until  int64       `json:"until"` // ms
+}
+
+// keptFloor is a Floor as floors.lua reads it: unit and window are numbers there.
+type keptFloor struct {
+	Class  string `json:"class"`
+	Unit   uint8  `json:"unit"`
+	Window uint8  `json:"window"`
+	Amount int64  `json:"amount"`
+	Why    string `json:"why"`
 }
 
 func newLearned(floors []Floor, until time.Time) learned {
-	l := learned{Floors: []Floor{}, Until: until.UnixMilli()}
+	l := learned{Floors: []keptFloor{}, Until: until.UnixMilli()}
 	for _, f := range floors {
-		f.Why = oneLine(f.Why)
-		f.Why = strings.ToValidUTF8(f.Why[:min(len(f.Why), maxFloorWhy)], "")
-		l.Floors = append(l.Floors, f)
+		why := oneLine(f.Why)
+		why = strings.ToValidUTF8(why[:min(len(why), maxFloorWhy)], "")
+		l.Floors = append(l.Floors, keptFloor{f.Class, uint8(f.Unit), uint8(f.Window), f.Amount, why})
 	}
 	return l
 }
 
 // find gives the floor of a class in a limit.
-func (l learned) find(class string, u Unit, w Window) (Floor, bool) {
+func (l learned) find(class string, u Unit, w Window) (keptFloor, bool) {
 	for _, f := range l.Floors {
-		if f.Class == class && f.Unit == u && f.Window == w {
+		if f.Class == class && f.Unit == uint8(u) && f.Window == uint8(w) {
 			return f, true
 		}
 	}
-	return Floor{}, false
+	return keptFloor{}, false
 }
 
 // inForce takes what the learned floors come to (fl of lua/base.lua) while they

@@ -1,6 +1,10 @@
 package limiter
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 // Unit is what a limit counts.
 type Unit uint8
@@ -31,6 +35,16 @@ func (u Unit) String() string {
 	return fmt.Sprintf("unit(%d)", uint8(u))
 }
 
+// MarshalJSON writes the unit's name.
+func (u Unit) MarshalJSON() ([]byte, error) { return json.Marshal(u.String()) }
+
+// UnmarshalJSON reads a unit's name, or its number as older programs wrote it.
+func (u *Unit) UnmarshalJSON(b []byte) error {
+	n, err := nameOrNumber(b, unitNames[:])
+	*u = Unit(n)
+	return err
+}
+
 // Window is the time over which a limit counts.
 type Window uint8
 
@@ -55,6 +69,32 @@ func (w Window) String() string {
 		return windowNames[w]
 	}
 	return fmt.Sprintf("window(%d)", uint8(w))
+}
+
+// MarshalJSON writes the window's name.
+func (w Window) MarshalJSON() ([]byte, error) { return json.Marshal(w.String()) }
+
+// UnmarshalJSON reads a window's name, or its number as older programs wrote it.
+func (w *Window) UnmarshalJSON(b []byte) error {
+	n, err := nameOrNumber(b, windowNames[:])
+	*w = Window(n)
+	return err
+}
+
+func nameOrNumber(b []byte, names []string) (uint8, error) {
+	var n uint8
+	if json.Unmarshal(b, &n) == nil {
+		return n, nil
+	}
+	var name string
+	if err := json.Unmarshal(b, &name); err != nil {
+		return 0, err
+	}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return 0, fmt.Errorf("%q is none of %q", name, names)
+	}
+	return uint8(i), nil
 }
 
 // Limit is an amount of a unit per window.

@@ -224,7 +224,7 @@ func (c *Control) effect(ctx context.Context, t Target, except string) (Effect, 
 		}
 	}
 	if e.InFlight, err = c.inFlight(ctx, t); e.InFlight > 0 {
-		e.EndsWithin = c.callTimeout()
+		e.EndsWithin = Millis(c.callTimeout())
 	}
 	return e, err
 }

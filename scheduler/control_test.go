@@ -27,7 +27,7 @@ func TestPauseClass(t *testing.T) {
 	e, err := r.c.Pause(ctx, PauseRequest{Target: Target{Class: "bulk"}, Owner: "alice", Detail: "a freeze"})
 	r.must(err)
 	all := []string{"bulk-high.test.m", "bulk-normal.test.m", "bulk-low.test.m"}
-	if !slices.Equal(e.Closed, all) || e.InFlight != 1 || e.EndsWithin != 2*time.Minute || len(e.Still) != 0 {
+	if !slices.Equal(e.Closed, all) || e.InFlight != 1 || e.EndsWithin.Duration() != 2*time.Minute || len(e.Still) != 0 {
 		t.Errorf("effect %+v, want the three queues closed and one call in flight for 2m at most", e)
 	}
 	r.wantStarts("bulk", false)

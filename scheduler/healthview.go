@@ -79,30 +79,30 @@ func (w Watch) orDefault(classes []limiter.Class) Watch {
 // FeatureHealth is what a look saw of a class and feature; of all features of a
 // class that have no thresholds of their own when Feature is "".
 type FeatureHealth struct {
-	Class       string        `json:"class"`
-	Feature     string        `json:"feature"`
-	Calls       int64         `json:"calls"`
-	N           int64         `json:"n"` // calls that are not streamed: what P95 is of
-	P95         time.Duration `json:"p95"`
-	Streams     int64         `json:"streams"` // what FirstToken is of
-	FirstToken  time.Duration `json:"first_token_p95"`
-	Provider429 int64         `json:"provider_429"`
-	Refused     int64         `json:"refused"` // locally, for want of the lane's quota: what a caller's own limit refuses no pause of bulk can help
-	Ratio       float64       `json:"ratio"`   // of both, of all calls
-	Judged      bool          `json:"judged"`  // thresholds apply to this line; else it is part of its class's
-	Bad         string        `json:"bad,omitempty"`
+	Class       string  `json:"class"`
+	Feature     string  `json:"feature"`
+	Calls       int64   `json:"calls"`
+	N           int64   `json:"n"` // calls that are not streamed: what P95 is of
+	P95         Millis  `json:"p95_ms"`
+	Streams     int64   `json:"streams"` // what FirstToken is of
+	FirstToken  Millis  `json:"first_token_p95_ms"`
+	Provider429 int64   `json:"provider_429"`
+	Refused     int64   `json:"refused"` // locally, for want of the lane's quota: what a caller's own limit refuses no pause of bulk can help
+	Ratio       float64 `json:"ratio"`   // of both, of all calls
+	Judged      bool    `json:"judged"`  // thresholds apply to this line; else it is part of its class's
+	Bad         string  `json:"bad,omitempty"`
 }
 
 // View is what a look saw.
 type View struct {
 	At   time.Time       `json:"at"`
-	Over time.Duration   `json:"over"`
+	Over Millis          `json:"over_ms"`
 	Data time.Time       `json:"data,omitzero"` // when watched calls were last seen; zero: never
 	Rows []FeatureHealth `json:"rows"`
 }
 
 // NoData says that no watched call was seen in the time that the look is of.
-func (v View) NoData() bool { return v.Data.Before(v.At.Add(-v.Over)) }
+func (v View) NoData() bool { return v.Data.Before(v.At.Add(-v.Over.Duration())) }
 
 // bad gives the first line that is bad.
 func (v View) bad() (why string, bad bool) {
@@ -116,7 +116,7 @@ func (v View) bad() (why string, bad bool) {
 
 // see judges samples. last is when watched calls were seen before.
 func (w Watch) see(samples []gemini.UsageSample, now time.Time, over time.Duration, last time.Time) View {
-	v := View{At: now, Over: over, Data: last}
+	v := View{At: now, Over: Millis(over), Data: last}
 	sums := map[[2]string]*gemini.UsageSample{}
 	add := func(class, feature string, s gemini.UsageSample) {
 		key := [2]string{class, feature}
@@ -159,7 +159,7 @@ func sooner(a, b time.Time) time.Time {
 func (w Watch) row(class, feature string, s *gemini.UsageSample) FeatureHealth {
 	r := FeatureHealth{
 		Class: class, Feature: feature, Calls: s.Calls, Provider429: s.Provider429, Refused: s.Refused - s.OwnLimit,
-		N: s.Latency.N(), P95: s.Latency.Quantile(0.95), Streams: s.FirstToken.N(), FirstToken: s.FirstToken.Quantile(0.95),
+		N: s.Latency.N(), P95: Millis(s.Latency.Quantile(0.95)), Streams: s.FirstToken.N(), FirstToken: Millis(s.FirstToken.Quantile(0.95)),
 		Ratio: float64(s.Provider429+s.Refused-s.OwnLimit) / float64(max(s.Calls, 1)),
 	}
 	own, judged := w.Features[feature]
@@ -178,12 +178,10 @@ func (t Thresholds) crossed(r FeatureHealth) string {
 	switch refusals := r.Provider429 + r.Refused; {
 	case refusals >= t.Refusals && r.Ratio > t.RefusedRatio:
 		return fmt.Sprintf("%d of %d calls refused (%d by the provider, %d here)", refusals, r.Calls, r.Provider429, r.Refused)
-	case r.N >= t.Samples && r.P95 > t.P95:
-		return fmt.Sprintf("p95 %s over %s (%d calls)", seconds(r.P95), seconds(t.P95), r.N)
-	case r.Streams >= t.Samples && r.FirstToken > t.FirstToken:
-		return fmt.Sprintf("p95 of the first token %s over %s (%d streams)", seconds(r.FirstToken), seconds(t.FirstToken), r.Streams)
+	case r.N >= t.Samples && r.P95.Duration() > t.P95:
+		return fmt.Sprintf("p95 %s over %s (%d calls)", r.P95, Millis(t.P95), r.N)
+	case r.Streams >= t.Samples && r.FirstToken.Duration() > t.FirstToken:
+		return fmt.Sprintf("p95 of the first token %s over %s (%d streams)", r.FirstToken, Millis(t.FirstToken), r.Streams)
 	}
 	return ""
 }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

@@ -83,8 +83,8 @@ type Effect struct {
 	// InFlight rows of the target are with the provider now: they end by
 	// themselves, the last within EndsWithin. Calls that come through the
 	// gateway or the library are not counted.
-	InFlight   int64         `json:"in_flight"`
-	EndsWithin time.Duration `json:"ends_within"`
+	InFlight   int64  `json:"in_flight"`
+	EndsWithin Millis `json:"ends_within_ms"`
 	// Looks are the breakers that the next call looks at, since a person said so.
 	Looks []limiter.BreakerState `json:"looks,omitempty"`
 	// Until is when an override ends; zero without one.

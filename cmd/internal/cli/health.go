@@ -85,7 +85,7 @@ func runHealthShow(ctx context.Context, f *factory) error {
 	}
 	t := newTable("CLASS", "FEATURE", "CALLS", "P95", "FIRST TOKEN P95", "429S", "REFUSED", "RATIO", "VERDICT").numeric(2, 3, 4, 5, 6, 7)
 	for _, r := range s.View.Rows {
-		t.row(r.Class, orElse(r.Feature, "(all)"), humanize.Comma(r.Calls), seconds(r.P95), seconds(r.FirstToken),
+		t.row(r.Class, orElse(r.Feature, "(all)"), humanize.Comma(r.Calls), seconds(r.P95.Duration()), seconds(r.FirstToken.Duration()),
 			humanize.Comma(r.Provider429), humanize.Comma(r.Refused), percent(r.Ratio), healthVerdict(r))
 	}
 	if f.opts.output == "table" && len(t.rows) == 0 {
@@ -147,7 +147,7 @@ func healthSentence(s scheduler.Status, now time.Time) string {
 		}
 	}
 	if calls == 0 {
-		return strings.Join(append(parts, "nobody called in the last "+ago(s.View.Over)), "; ")
+		return strings.Join(append(parts, "nobody called in the last "+ago(s.View.Over.Duration())), "; ")
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(refused), plural(int(calls), "call"), ago(s.View.Over))), "; ")
+	return strings.Join(append(parts, fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(refused), plural(int(calls), "call"), ago(s.View.Over.Duration()))), "; ")
 }

@@ -179,7 +179,7 @@ func pausedSentence(what string, e scheduler.Effect, until, now time.Time, abort
 	case e.InFlight > 0 && aborted:
 		parts = append(parts, "its calls in flight are aborted within a second or two and stay charged")
 	case e.InFlight > 0:
-		parts = append(parts, fmt.Sprintf("%s in flight, the last ends in ≤ %s", plural(int(e.InFlight), "call"), ago(e.EndsWithin)))
+		parts = append(parts, fmt.Sprintf("%s in flight, the last ends in ≤ %s", plural(int(e.InFlight), "call"), ago(e.EndsWithin.Duration())))
 	default:
 		parts = append(parts, "no call in flight")
 	}
