@@ -84,7 +84,7 @@ func statusOf(d *limiter.Denied) (int, string) {
 }
 
 // metadataOf gives every field of a refusal as ErrorInfo wants it: flat, and
-// all strings. A nested field is joined with an underscore, amounts by unit.
+// all strings. A nested field is joined with an underscore, amounts by unit, and holders by class.
 func metadataOf(d *limiter.Denied) map[string]string {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -97,12 +97,16 @@ func metadataOf(d *limiter.Denied) map[string]string {
 		panic(err)
 	}
 	delete(fields, "estimates")
+	delete(fields, "holders")
 	out := map[string]string{}
 	flatten(out, "", fields)
 	for unit, n := range d.Estimates {
 		if n != 0 {
 			out["estimates_"+limiter.Unit(unit).String()] = fmt.Sprint(n)
 		}
+	}
+	for _, h := range d.Holders {
+		out["holders_"+h.Class] = fmt.Sprint(h.Used)
 	}
 	if d.RetryAt.IsZero() {
 		delete(out, "retry_at")

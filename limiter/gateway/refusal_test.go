@@ -79,6 +79,7 @@ func TestMetadataHasEveryField(t *testing.T) {
 		Type: "quota_denied", Limiter: "input_tpm", Node: "lane", Provider: "gemini", Project: "p", Model: "m", Class: "interactive", Feature: "f",
 		Path: limiter.Path{Tenant: "acme", Key: "k_1"}, Reason: limiter.ReasonQuota, Decision: limiter.RejectedLocally, Limit: 3e14, Used: 2, Shortage: 1,
 		RetryAt: time.Date(2026, 11, 30, 7, 42, 0, 0, time.UTC), RetryAfterMS: 1500, Ticket: "t", Position: 4, Permanent: true, FallbackAllowed: true, TraceID: "x", Detail: "y",
+		Holders: []limiter.Holder{{Class: "bulk", Used: 180}, {Class: "agent", Used: 7}},
 	}
 	d.Estimates[limiter.InputTokens] = 12
 	got := metadataOf(d)
@@ -92,12 +93,13 @@ func TestMetadataHasEveryField(t *testing.T) {
 	}
 	delete(fields, "path")
 	delete(fields, "estimates")
+	delete(fields, "holders")
 	for name := range fields {
 		if got[name] == "" {
 			t.Errorf("%s is missing", name)
 		}
 	}
-	if got["limit"] != "300000000000000" || got["path_tenant"] != "acme" || got["path_key"] != "k_1" || got["estimates_input_tokens"] != "12" || got["retry_at"] != "2026-11-30T07:42:00Z" {
+	if got["limit"] != "300000000000000" || got["path_tenant"] != "acme" || got["path_key"] != "k_1" || got["estimates_input_tokens"] != "12" || got["retry_at"] != "2026-11-30T07:42:00Z" || got["holders_bulk"] != "180" || got["holders_agent"] != "7" {
 		t.Errorf("%v", got)
 	}
 }
