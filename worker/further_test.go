@@ -18,8 +18,9 @@ import (
 // keeps what was asked.
 type sayer struct {
 	mu     sync.Mutex
-	says   map[string][]string // row → bodies; "503" is a status
-	any    string              // what all other rows are answered
+	says   map[string][]string      // row → bodies; "503" is a status
+	any    string                   // what all other rows are answered
+	reply  func(body string) string // or what makes it of the request
 	bodies map[string][]string
 	others int
 }
@@ -46,6 +47,9 @@ func (s *sayer) RoundTrip(req *http.Request) (*http.Response, error) {
 	b, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
+	}
+	if s.reply != nil {
+		return answered(req, 200, s.reply(string(b))), nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +261,7 @@ func TestFinishReasonsOfRows(t *testing.T) {
 			"r7": "failed empty 4: ",
 			"r8": "blocked model_armor 1: ",
 		})
-		for row, finish := range map[string]string{"r1": "RECITATION", "r2": "LANGUAGE", "r5": "OTHER", "r4": "CONTINUATION"} {
+		for row, finish := range map[string]string{"r1": "RECITATION", "r2": "LANGUAGE", "r5": "OTHER", "r4": "CONTINUATION", "r7": "STOP"} {
 			if all[row].Finish != finish {
 				t.Errorf("%s keeps finish reason %q, want %s", row, all[row].Finish, finish)
 			}

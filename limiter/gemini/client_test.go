@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -56,6 +57,19 @@ func TestSDK(t *testing.T) {
 				}
 			}
 			if n != 50 {
+				return errors.New("chunks are missing")
+			}
+			return nil
+		}, true},
+		"stream with a timeout": {200, "text/event-stream", fiftyChunks(), func(ctx context.Context, c *genai.Client) error {
+			limit, n := 5*time.Minute, 0
+			config := OneRequest(&genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{Timeout: &limit}})
+			for _, err := range c.Models.GenerateContentStream(ctx, "gemini-2.5-flash", text, config) {
+				if n++; err != nil {
+					return err
+				}
+			}
+			if n != 50 { // the SDK before 1.65 cut such a stream after its first chunk
 				return errors.New("chunks are missing")
 			}
 			return nil
