@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"nightshift/jobs"
@@ -15,35 +13,32 @@ import (
 const causeNoPrice = "no_price"
 
 // refuseRows says why no row of such a run may be called for; nil when they may. A
-// model without a price would slip past every limit in money.
+// model without a price would slip past every limit in money on its way.
 func (l *loaded) refuseRows(spec jobs.Spec) *jobs.RowError {
-	limits := l.moneyLimits()
-	if len(limits) == 0 || gemini.EmbeddedPrices().Has(spec.Model) {
+	if l.priceOf(spec.Model) != "" {
+		return nil
+	}
+	limit := l.moneyLimit(spec)
+	if limit == "" {
 		return nil
 	}
 	return &jobs.RowError{Cause: causeNoPrice, Message: fmt.Sprintf(
 		"no price is known for %s, and money is limited (%s): nothing could hold its calls to that. Give its price in a file that spend.prices names, or take another model",
-		gemini.NormalizeModel(spec.Model), limits[0])}
+		gemini.NormalizeModel(spec.Model), limit)}
 }
 
-// moneyLimits names the limits in money that are configured.
-func (l *loaded) moneyLimits() []string {
-	var out []string
-	add := func(where string, limits limiter.Limits) {
-		for _, one := range limits.List() {
-			if one.Unit == limiter.MicroUSD {
-				out = append(out, where+" "+one.Name())
-			}
-		}
+// moneyLimit names what binds the run's calls, as it is configured.
+func (l *loaded) moneyLimit(spec jobs.Spec) string {
+	lanes, err := l.laneMap()
+	if err != nil {
+		return ""
 	}
-	conf := l.limiterConfig()
-	for _, node := range slices.Sorted(maps.Keys(conf.Nodes)) {
-		add(node, conf.Nodes[node])
+	lane, _, err := lanes.Lookup(spec.Model)
+	if err != nil {
+		return "" // it has no limits at all, which is another error
 	}
-	for _, lane := range conf.Lanes {
-		add(lane.Lane.Model, lane.Limits)
-	}
-	return out
+	path := limiter.Path{Organization: spec.Organization, Tenant: spec.Tenant, Team: spec.Team}
+	return l.limiterConfig().MoneyLimit(lane, path, spec.Feature)
 }
 
 // largeNamed bounds how many rows an error names that are too long; all are counted.

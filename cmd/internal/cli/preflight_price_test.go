@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nightshift/jobs"
+)
+
+// TestUnpricedRunsAreRefused only where a limit in money binds them, and not for a
+// model that has its price under another of its names.
+func TestUnpricedRunsAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		model, tenant string
+		limits        string // of the configuration
+		refused       string
+	}{
+		"no limit":                 {"gemini-4-argon", "acme", "", ""},
+		"all together":             {"gemini-4-argon", "acme", "spend: {usd_per_month: 5}", "usd_per_month of project/default"},
+		"the tenant's":             {"gemini-4-argon", "acme", "nodes: {tenant/acme: {usd_per_day: 5}}", "usd_per_day of tenant/acme"},
+		"another tenant's":         {"gemini-4-argon", "acme", "nodes: {tenant/other: {usd_per_day: 5}}", ""},
+		"a price by another name":  {"gemini-flash-latest", "acme", "spend: {usd_per_month: 5}", ""},
+		"a price by its own":       {"gemini-3.8-flash", "acme", "spend: {usd_per_month: 5}", ""},
+		"in shadow there":          {"gemini-4-argon", "acme", "nodes: {tenant/acme: {rpm: 5, usd_per_day: 5, shadow: [usd_per_day]}}", ""},
+		"capitals and a long name": {"models/Gemini-4-Argon", "acme", "spend: {usd_per_month: 5}", "usd_per_month"},
+	} {
+		conf, err := loadConfig(configFile(t, "models: {gemini-4-argon: {rpm: 5}, gemini-3.8-flash: {rpm: 5, aliases: [gemini-flash-latest]}}\n"+c.limits), nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := conf.refuseRows(jobs.Spec{Model: c.model, Tenant: c.tenant, Feature: "bulk"})
+		switch {
+		case (got != nil) != (c.refused != ""):
+			t.Errorf("%s: %+v", name, got)
+		case got != nil && (got.Cause != causeNoPrice || !strings.Contains(got.Message, c.refused) || !strings.Contains(got.Message, "spend.prices")):
+			t.Errorf("%s: %+v, want %q", name, got, c.refused)
+		}
+	}
+}
+
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "nightshift.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
