@@ -81,6 +81,8 @@ func deniedText(d *limiter.Denied) string {
 		why = "waiting for quota (" + d.Detail + ")"
 	case d.Reason == limiter.ReasonQuota && d.Limiter != "":
 		why += " (" + d.Limiter + ")"
+	case d.Reason == limiter.ReasonSpend && d.Limiter != "":
+		why += " (" + d.Limiter + " of " + whoseLimit(d) + ")"
 	case d.Detail != "" && d.Reason == limiter.ReasonPaused:
 		why = pausedText(d.Detail)
 	case d.Detail != "" && slices.Contains(saidByProvider, d.Reason):
@@ -131,4 +133,12 @@ const maxBackoff = 30 * time.Second
 func backoff(n int) time.Duration {
 	d := time.Second << min(max(n, 0), 5)
 	return min(d+rand.N(d/2+time.Millisecond), maxBackoff)
+}
+
+// whoseLimit names the node of the limit that binds; of a lane its model.
+func whoseLimit(d *limiter.Denied) string {
+	if d.Node == "" || d.Node == "lane" {
+		return d.Model
+	}
+	return d.Node
 }
