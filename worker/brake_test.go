@@ -125,22 +125,6 @@ func TestBrakeIsMadeUp(t *testing.T) {
 	}
 }
 
-// TestRefusedRows: rows that this process's configuration lets nobody call for end
-// without a call, under the cause that it names.
-func TestRefusedRows(t *testing.T) {
-	virtual(t, func(t *testing.T) {
-		r := newRig(t)
-		run := r.enqueue(2, spec())
-		cfg := r.config()
-		cfg.Refuse = func(s jobs.Spec) *jobs.RowError { return &jobs.RowError{Cause: "no_price", Message: "of " + s.Model} }
-		r.start(cfg)
-		r.await(run, time.Minute)
-		if res := r.results(run)["r1"]; res.Status != "failed" || res.Error.Cause != "no_price" || res.Error.Message != "of "+testModel || len(r.sim.Calls()) != 0 {
-			t.Errorf("%s, error %+v, %d calls", res.Status, res.Error, len(r.sim.Calls()))
-		}
-	})
-}
-
 // TestRowsLongerThanTheContext are found before a call.
 func TestRowsLongerThanTheContext(t *testing.T) {
 	virtual(t, func(t *testing.T) {

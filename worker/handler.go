@@ -146,23 +146,12 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 	if l.tooLong(j) {
 		return l.expired(ctx, j)
 	}
-	if no := l.refuse(j); no != nil {
-		return outcome{end: jobs.Failed, fail: no}
-	}
 	var err error
 	if j.prompt, j.system, err = j.run.template.Render(j.begun.Fields); err != nil {
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "template", Message: short(err.Error())}}
 	}
 	j.key = j.run.template.Key(j.prompt, j.system)
 	return l.callInSlot(ctx, j)
-}
-
-// refuse says why no row of this run may be called for.
-func (l *lane) refuse(j *job) *jobs.RowError {
-	if l.w.cfg.Refuse == nil {
-		return nil
-	}
-	return l.w.cfg.Refuse(j.run.Spec)
 }
 
 // callInSlot makes the call when a slot is free. Without one the row gets a

@@ -51,10 +51,6 @@ type Config struct {
 	// Optional: gemini.DefaultMaxOutput without it.
 	Models *gemini.LaneMap
 
-	// Refuse says why no row of such a run may be called for, as this process is
-	// configured: its rows end so without a call. Optional; nil is no reason.
-	Refuse func(jobs.Spec) *jobs.RowError
-
 	// Limits is the revision (a digest) of the limits that this process was
 	// configured with, so that a fleet that does not agree can be told. Optional.
 	Limits string

@@ -54,7 +54,7 @@ func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, on
 	}
 	return worker.New(worker.Config{
 		Redis: b.rdb, Store: b.store, Gate: b.lim, Client: client,
-		Scope: b.conf.scope(), Models: out.lanes, Refuse: b.conf.refuseRows,
+		Scope: b.conf.scope(), Models: out.lanes,
 		Concurrency: b.conf.Worker.Concurrency,
 		CallTimeout: b.conf.Worker.CallTimeout,
 		Attempts:    b.conf.Worker.Attempts,

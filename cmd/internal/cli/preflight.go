@@ -6,39 +6,20 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter"
-	"nightshift/limiter/gemini"
 )
 
-// causeNoPrice is the end of rows whose cost nobody can tell while money is limited.
-const causeNoPrice = "no_price"
-
-// refuseRows says why no row of such a run may be called for; nil when they may. A
-// model without a price would slip past every limit in money on its way.
-func (l *loaded) refuseRows(spec jobs.Spec) *jobs.RowError {
-	if l.priceOf(spec.Model) != "" {
+// unpriced refuses a run whose cost nobody can tell where a limit in money binds it:
+// its rows would all wait for a price. What the configuration says is looked at here,
+// what was set since at each call.
+func (l *loaded) unpriced(spec jobs.Spec, lane limiter.Lane) error {
+	if l.priceOf(spec.Model) != "" || !l.refuseUnpriced()[spec.Class] {
 		return nil
 	}
-	limit := l.moneyLimit(spec)
+	limit := l.limiterConfig().MoneyLimit(lane, runPath(jobs.Run{Spec: spec}), spec.Feature)
 	if limit == "" {
 		return nil
 	}
-	return &jobs.RowError{Cause: causeNoPrice, Message: fmt.Sprintf(
-		"no price is known for %s, and money is limited (%s): nothing could hold its calls to that. Give its price in a file that spend.prices names, or take another model",
-		gemini.NormalizeModel(spec.Model), limit)}
-}
-
-// moneyLimit names what binds the run's calls, as it is configured.
-func (l *loaded) moneyLimit(spec jobs.Spec) string {
-	lanes, err := l.laneMap()
-	if err != nil {
-		return ""
-	}
-	lane, _, err := lanes.Lookup(spec.Model)
-	if err != nil {
-		return "" // it has no limits at all, which is another error
-	}
-	path := limiter.Path{Organization: spec.Organization, Tenant: spec.Tenant, Team: spec.Team}
-	return l.limiterConfig().MoneyLimit(lane, path, spec.Feature)
+	return fmt.Errorf("%w.\nA limit in money (%s) binds this run, and nothing could hold it to that: nothing was enqueued", l.noPrice(spec.Model), limit)
 }
 
 // largeNamed bounds how many rows an error names that are too long; all are counted.

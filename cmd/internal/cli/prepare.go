@@ -67,8 +67,8 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 		return nil, invalid(err)
 	}
 	spec.Lane = quota.lane.String()
-	if no := c.refuseRows(spec); no != nil {
-		return nil, invalid(fmt.Errorf("%s. Nothing was called", no.Message))
+	if err := c.unpriced(spec, quota.lane); err != nil {
+		return nil, invalid(err)
 	}
 	b := &batch{quota: quota}
 	b.Prepared, err = jobs.Prepare(ctx, in, spec,
