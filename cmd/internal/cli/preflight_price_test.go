@@ -30,12 +30,16 @@ func TestUnpricedRunsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := conf.refuseRows(jobs.Spec{Model: c.model, Tenant: c.tenant, Feature: "bulk"})
+		quota, err := conf.quotaOf(c.model)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := conf.unpriced(jobs.Spec{Model: c.model, Tenant: c.tenant, Feature: "bulk", Class: "bulk"}, quota.lane)
 		switch {
 		case (got != nil) != (c.refused != ""):
-			t.Errorf("%s: %+v", name, got)
-		case got != nil && (got.Cause != causeNoPrice || !strings.Contains(got.Message, c.refused) || !strings.Contains(got.Message, "spend.prices")):
-			t.Errorf("%s: %+v, want %q", name, got, c.refused)
+			t.Errorf("%s: %v", name, got)
+		case got != nil && (!strings.Contains(got.Error(), c.refused) || !strings.Contains(got.Error(), "spend.prices")):
+			t.Errorf("%s: %v, want %q", name, got, c.refused)
 		}
 	}
 }
