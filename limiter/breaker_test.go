@@ -223,7 +223,7 @@ func TestRefusedKey(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
 		b.limits(Limits{RPM: 600})
-		b.must(b.KeyInUse(b.Context(), "good", true))
+		b.must(b.KeyInUse(b.Context(), "good", 0))
 		bad := Trip{Scope: BreakProject, Reason: ReasonCredentials, Certain: true, Longest: 10 * time.Minute}
 		bad.Key = "bad"
 		if s := b.trip(bad); !s.Alone {
@@ -236,15 +236,22 @@ func TestRefusedKey(t *testing.T) {
 		}
 		b.refused(b.request("bulk", one), ReasonCredentials)
 		b.wait(5 * time.Second)
-		b.must(b.KeyInUse(b.Context(), "bad", false))
+		b.must(b.KeyInUse(b.Context(), "bad", -1))
+		b.must(b.KeyInUse(b.Context(), "good", 6*time.Second)) // it worked before it was refused
 		b.refused(b.request("bulk", one), ReasonCredentials)
-		b.must(b.KeyInUse(b.Context(), "new", false))
+		b.must(b.KeyInUse(b.Context(), "new", -1))
 		p := b.granted(b.request("bulk", one))
 		if !p.Probe {
 			t.Fatal("a new key does not look")
 		}
 		b.must(b.Probed(b.Context(), p))
 		b.settle(p, one)
+		b.granted(b.request("bulk", one))
+		bad.Key = "third"
+		b.wait(keyFresh)
+		b.trip(bad)
+		b.refused(b.request("bulk", one), ReasonCredentials)
+		b.must(b.KeyInUse(b.Context(), "new", time.Second)) // its answer came late
 		b.granted(b.request("bulk", one))
 	})
 }

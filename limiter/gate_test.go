@@ -24,7 +24,7 @@ type gate interface {
 	Probed(context.Context, *Permit) error
 	CloseBreaker(context.Context, Lane, string) error
 	LookAgain(context.Context) ([]BreakerState, error)
-	KeyInUse(context.Context, string, bool) error
+	KeyInUse(context.Context, string, time.Duration) error
 	Breakers(context.Context) ([]BreakerState, error)
 	Pause(context.Context, Pause) error
 	Resume(context.Context, string, string) error

@@ -263,7 +263,7 @@ func (h *history) breaker() step {
 	}
 	x.Longest = time.Duration(h.rng.IntN(3)) * 5 * time.Minute
 	key := []string{"", "k1", "k2"}[h.rng.IntN(3)]
-	what, worked, granted := h.rng.IntN(12), h.rng.IntN(2) == 0, h.gates[0].now.Add(-time.Duration(h.rng.IntN(20))*time.Second)
+	what, ago, granted := h.rng.IntN(12), time.Duration(h.rng.IntN(9000)-3000)*time.Millisecond, h.gates[0].now.Add(-time.Duration(h.rng.IntN(20))*time.Second)
 	return func(b *bench) string {
 		x.Lane = b.lane
 		switch what {
@@ -273,7 +273,7 @@ func (h *history) breaker() step {
 			list, err := b.LookAgain(b.Context())
 			return jsonOf(list) + errText(err)
 		case 2, 3:
-			return errText(b.KeyInUse(b.Context(), "k"+key, worked))
+			return errText(b.KeyInUse(b.Context(), "k"+key, ago))
 		case 4, 5:
 			return errText(b.Probed(b.Context(), &Permit{Lane: b.lane, Granted: granted}))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 )
 
 // lua/breaker.lua and trip.lua.
@@ -202,13 +203,13 @@ func (m *Model) LookAgain(context.Context) ([]BreakerState, error) {
 }
 
 // KeyInUse is Redis.KeyInUse on the Model's clock.
-func (m *Model) KeyInUse(_ context.Context, hash string, worked bool) error {
+func (m *Model) KeyInUse(_ context.Context, hash string, ago time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.now.UnixMilli()
 	works, refused := min(t, m.keys[hash][0]), min(t, m.keys[hash][1])
-	if worked {
-		works = t
+	if ago >= 0 {
+		works = max(works, t-ago.Milliseconds())
 		m.keys[hash] = [2]int64{works, refused}
 	}
 	b := m.broken("", t)

@@ -3,6 +3,7 @@ package limiter
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Trip opens a breaker, or tells that the call which looked whether it still holds
@@ -52,11 +53,12 @@ func (r *Redis) LookAgain(ctx context.Context) ([]BreakerState, error) {
 	return list, err
 }
 
-// KeyInUse tells that this process's key, by a short hash of it, is in use, and
-// whether it worked since this was told last. A breaker for refused keys is closed
+// KeyInUse tells that this process's key, by a short hash of it, is in use, and how
+// long ago the latest call that worked with it was sent; less than zero when none was
+// since this was told last. A breaker for refused keys is closed
 // when this is another key that works, and looked at when it was not tried since.
-func (r *Redis) KeyInUse(ctx context.Context, hash string, worked bool) error {
-	code, list, err := r.breaker(ctx, "key", hash, flag(worked))
+func (r *Redis) KeyInUse(ctx context.Context, hash string, ago time.Duration) error {
+	code, list, err := r.breaker(ctx, "key", hash, ageOf(ago))
 	if code != keyCloses {
 		return err
 	}
@@ -101,6 +103,14 @@ func (r *Redis) breaker(ctx context.Context, args ...any) (code int64, list []Br
 		list = append(list, b.state(r.scope, text(got[0]), head[1], got[2] == int64(1)))
 	}
 	return head[2], byBreaker(list), nil
+}
+
+// ageOf is how long ago in ms; -1 for never.
+func ageOf(ago time.Duration) int64 {
+	if ago < 0 {
+		return -1
+	}
+	return ago.Milliseconds()
 }
 
 func flag(on bool) int64 {

@@ -28,11 +28,6 @@ func (c clocked) Probed(ctx context.Context, p *limiter.Permit) error {
 	return c.Model.Probed(ctx, p)
 }
 
-func (c clocked) KeyInUse(ctx context.Context, hash string, worked bool) error {
-	c.SetNow(time.Now())
-	return c.Model.KeyInUse(ctx, hash, worked)
-}
-
 // lineCount counts log lines by the minute.
 type lineCount struct {
 	mu    sync.Mutex

@@ -12,10 +12,11 @@ import (
 	"nightshift/limiter"
 )
 
-// KeyWatcher is told which key is in use, by a short hash, and whether it works.
+// KeyWatcher is told which key is in use, by a short hash, and how long ago the latest call
+// that worked with it was sent; less than zero for none.
 // *limiter.Redis is one.
 type KeyWatcher interface {
-	KeyInUse(ctx context.Context, hash string, worked bool) error
+	KeyInUse(ctx context.Context, hash string, ago time.Duration) error
 }
 
 // keyEvery is how often the key in use is told of: a new key, or one that works
@@ -24,16 +25,16 @@ const keyEvery = 10 * time.Second
 
 // keyUse is how this process's key does.
 type keyUse struct {
-	good  atomic.Bool // it worked since that was told last
-	alone atomic.Bool // it is refused while another process's works, and that was told
+	good  atomic.Int64 // when the latest call that worked was sent, in unix ms; 0: none since that was told
+	alone atomic.Bool  // it is refused while another process's works, and that was told
 }
 
-func (k *keyUse) worked() {
-	k.good.Store(true)
+// worked notes a call that was sent with the key then: an answer may come after the
+// key was revoked.
+func (k *keyUse) worked(sent time.Time) {
+	k.good.Store(sent.UnixMilli())
 	k.alone.Store(false)
 }
-
-func (k *keyUse) refused() { k.good.Store(false) }
 
 // noter keeps events. *limiter.Redis is one.
 type noter interface {
@@ -81,11 +82,12 @@ func (t *Transport) WatchKey(ctx context.Context) {
 }
 
 func (t *Transport) tellKey(ctx context.Context, watcher KeyWatcher) {
-	good := t.keys.good.Swap(false)
-	if err := watcher.KeyInUse(ctx, keyHash(t.cfg.Key()), good); err != nil {
-		if good {
-			t.keys.worked() // told next time
-		}
+	sent, ago := t.keys.good.Swap(0), time.Duration(-1)
+	if sent > 0 {
+		ago = max(0, t.cfg.Now().Sub(time.UnixMilli(sent)))
+	}
+	if err := watcher.KeyInUse(ctx, keyHash(t.cfg.Key()), ago); err != nil {
+		t.keys.good.CompareAndSwap(0, sent) // told next time
 		t.log.Debug("what the key does is not told", "error", Redact(err.Error()))
 	}
 }

@@ -57,7 +57,6 @@ func (c *call) trips(ctx context.Context, t teller, next *Consequence) (alone bo
 	}
 	if next.Lane.Breaker == limiter.ReasonCredentials {
 		x.Key = keyHash(c.key)
-		c.t.keys.refused()
 	}
 	return t.trip(ctx, c.obs.Lane, *next, *c.obs.Verdict, x).Alone
 }
@@ -65,8 +64,8 @@ func (c *call) trips(ctx context.Context, t teller, next *Consequence) (alone bo
 // looked closes the breaker that this call looked at, when its answer is one that no
 // breaker would be for. Any other end lets somebody else look.
 func (c *call) looked(good bool) {
-	if good {
-		c.t.keys.worked()
+	if good && !c.sentAt.IsZero() {
+		c.t.keys.worked(c.sentAt)
 	}
 	b, ok := c.t.cfg.Gate.(Breaker)
 	p := c.obs.Permit

@@ -8,7 +8,7 @@
 --   close  4 lane, 5 since when the permit is that succeeded (0 = a person's word): closes
 --          the lane's and the project's
 --   again  4 lane, 5 1 = every lane: the next request looks
---   key    4 hash of a key that is in use, 5 1 = it worked just now
+--   key    4 hash of a key that is in use, 5 how long ago a call that worked was sent, in ms (-1 = none)
 --   list
 -- Returns {0, now, code, then lane, record, 1 = its look is under way, by turns}.
 --   code of trip: 0 nothing changed, 1 opened, 2 a look failed, 3 another key works, so
@@ -145,8 +145,9 @@ end
 -- when another key than the refused one worked lately, and is looked at when this one was never tried.
 local function key()
   local worked, refused = known(ARGV[4])
-  if ARGV[5] == '1' then
-    worked = t
+  local ago = tonumber(ARGV[5])
+  if ago >= 0 then
+    worked = math.max(worked, t - ago)
     know(ARGV[4], worked, refused)
   end
   local b = M.broken('', t)
