@@ -139,7 +139,7 @@ func (f *Fallbacks) otherModel(ctx context.Context, rule *FallbackRule, r Degrad
 		if !ok {
 			continue
 		}
-		resp, err := r.Call(ctx, p.To, body)
+		resp, err := r.Call(ctx, p.To, body) //nolint:bodyclose // it is the answer: the caller closes it
 		if err == nil {
 			return DegradedAnswer{Response: resp, Model: p.To, Note: note}, true, nil
 		}
