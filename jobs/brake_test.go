@@ -67,7 +67,7 @@ func TestBrakeSame(t *testing.T) {
 		}
 		bad(49, "failed", "schema")
 		bad(30, "blocked", "safety") // another cause between is none of it
-		bad(5, "expired", "max_wait")
+		bad(60, "expired", "max_wait")
 		if b.trips() {
 			t.Fatal("tripped at 49 of one cause")
 		}
