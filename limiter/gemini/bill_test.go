@@ -77,6 +77,11 @@ func TestUnknownModelIsTheDearest(t *testing.T) {
 			if known {
 				t.Fatal("it is known")
 			}
+			plain := u
+			plain.Tier = ""
+			if standard, _ := EmbeddedPrices().Cost("gemini-4-flash-preview-11-2026", plain, noon); dearest < standard {
+				t.Errorf("%q makes a model that nobody knows cheaper: %d, %d", tier, dearest, standard)
+			}
 			for _, model := range EmbeddedPrices().Models() {
 				for _, at := range []time.Time{noon, day("2027-01-01 00:00")} {
 					if cost, _ := EmbeddedPrices().Cost(model, u, at); cost > dearest {
