@@ -113,11 +113,6 @@ type breaker struct {
 	reason, probe, probeLane, owner, lift, detail string
 }
 
-func (b breaker) record() string {
-	return fmt.Sprintf("[%d,%d,%d,%d,%d,%d,%d,%d]\n%s\n%s\n%s\n%s\n%s\n%s", b.since, b.next, b.until, b.level, b.looks,
-		b.certain, b.probeEnds, b.most, b.reason, b.probe, b.probeLane, b.owner, b.lift, b.detail)
-}
-
 func readBreaker(record string) (b breaker, err error) {
 	f := strings.SplitN(record, "\n", 7)
 	var n []int64

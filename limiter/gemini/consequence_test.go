@@ -82,7 +82,7 @@ func sane(t *testing.T, name string, v Verdict, c Consequence) {
 		t.Errorf("%s: nobody may lift it", name)
 	case (c.Job.Action == JobWaits) != (c.Job.Wait > 0):
 		t.Errorf("%s: %s for %s", name, c.Job.Action, c.Job.Wait)
-	case c.Job.Action == JobFails && !(v.Kind == Permanent && v.Scope.own()):
+	case c.Job.Action == JobFails && (v.Kind != Permanent || !v.Scope.own()):
 		t.Errorf("%s: what is not the job's own fault ends it", name)
 	case v.Scope.own() && (c.Lane.Breaker != "" || c.Lane.Rest > 0 || c.Project != ProjectPart{}):
 		t.Errorf("%s: what concerns one job alone closes a lane: %+v", name, c)

@@ -138,6 +138,9 @@ func (e *exhausted) call(ctx context.Context, n int) {
 	}
 }
 
+// idle lets time go by on the bubble's clock.
+func idle(d time.Duration) { <-time.After(d) }
+
 // retryEverything simulates callers who try each request up to seven times, with
 // pauses of 1, 2, 4, … 32 s, while every call is refused, and counts their calls.
 func retryEverything(perMinute int, long time.Duration) (calls int) {
@@ -162,7 +165,7 @@ func TestExhaustedProject(t *testing.T) {
 	t.Parallel()
 	perMinute, long, processes := 600, 3*time.Hour, 4
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(5 * 24 * time.Hour) // the month has long to go
+		idle(5 * 24 * time.Hour) // the month has long to go
 		e := newExhausted(t, processes)
 		gap := time.Minute / time.Duration(perMinute)
 		begin := time.Now()
@@ -171,14 +174,14 @@ func TestExhaustedProject(t *testing.T) {
 				t.Fatal("the cap is never reached")
 			}
 			go e.call(t.Context(), n)
-			time.Sleep(gap)
+			idle(gap)
 		}
 		before, hit := e.served.Load(), time.Now()
 		for n := 0; time.Since(hit) < long; n++ {
 			go e.call(t.Context(), n)
-			time.Sleep(gap)
+			idle(gap)
 		}
-		time.Sleep(10 * time.Second)
+		idle(10 * time.Second)
 		lines, most := 0, 0
 		for _, l := range e.logs {
 			n, m := l.most()
