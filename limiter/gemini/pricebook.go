@@ -81,7 +81,7 @@ func (b *PriceBook) weigh() {
 // weigh finds the dearest price of each thing over all times.
 func (m *modelPrices) weigh() {
 	for _, t := range m.prices {
-		m.dearest.Price = m.dearest.Price.dearer(t.Price)
+		m.dearest.Price = m.dearest.dearer(t.Price)
 	}
 	for _, t := range m.prices {
 		switch {

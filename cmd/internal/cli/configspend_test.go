@@ -76,11 +76,10 @@ func TestSpendSetReads(t *testing.T) {
 				rest = append(rest, f[0])
 			}
 		}
-		got := o.set.Target
-		if err := o.read(rest); err != nil {
+		err := o.read(rest)
+		got := o.set.Target + " " + strings.Join(o.set.Values, " ")
+		if err != nil {
 			got = err.Error()
-		} else {
-			got = o.set.Target + " " + strings.Join(o.set.Values, " ")
 		}
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is %q; want %q", args, got, want)

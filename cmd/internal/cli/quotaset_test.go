@@ -106,7 +106,7 @@ func TestQuotaStateRefuses(t *testing.T) {
 	s.set(setOptions{}, "m", "rpd=10000", "usd_per_day=$25")
 	for want, o := range map[string]quotaStateOptions{
 		"rpd 99999999 is more than the limit of 10000: nothing could have used that; --as-is keeps what is counted": {Used: limiter.Limits{RPD: 99_999_999}},
-		"usd_per_day $26.00 is more than the limit of $25.00":                                                             {USDDay: 26},
+		"usd_per_day $26.00 is more than the limit of $25.00":                                                       {USDDay: 26},
 		"tpd there is no such limit":                          {Used: limiter.Limits{TPD: 5}},
 		"--rpd -5: want how much was used":                    {Used: limiter.Limits{RPD: -5}},
 		"--usd-day NaN: want the dollars that were used":      {USDDay: math.NaN()},

@@ -70,7 +70,7 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&o.MaxRecord, "max-record", "16MiB", "the largest `SIZE` of one row in the input")
 	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
 	o.addSettingFlags(fl)
-	o.answerFlags.add(fl)
+	o.add(fl)
 	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
