@@ -46,7 +46,7 @@ func (r *Redis) Cool(ctx context.Context, l Lane, d time.Duration, reason Reason
 		return nil
 	}
 	x := newRest(l, d, reason, detail)
-	got, err := r.call(ctx, coolScript, l, r.lane(l).keys, x.ms, string(x.reason), x.detail)
+	got, err := r.call(ctx, coolScript(), l, r.lane(l).keys, x.ms, string(x.reason), x.detail)
 	if err != nil {
 		return err
 	}

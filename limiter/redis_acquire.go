@@ -81,7 +81,7 @@ func (r *Redis) ask(ctx context.Context, l Lane, keys []string, qs []Request) (g
 		for i := range qs {
 			args = appendRequest(args, &s.effective, &qs[i])
 		}
-		if got, err = r.call(ctx, acquireScript, l, keys, args...); !errors.Is(err, errOld) {
+		if got, err = r.call(ctx, acquireScript(), l, keys, args...); !errors.Is(err, errOld) {
 			return got, err
 		}
 		if _, err := r.load(ctx); err != nil {

@@ -84,7 +84,7 @@ func (r *Redis) noteClosed(ctx context.Context, list []BreakerState, by string, 
 func (r *Redis) breaker(ctx context.Context, args ...any) (code int64, list []BreakerState, err error) {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	got, err := tripScript.Run(ctx, r.rdb, r.keys.scope, append([]any{r.clockArg(), ""}, args...)...).Slice()
+	got, err := tripScript().Run(ctx, r.rdb, r.keys.scope, append([]any{r.clockArg(), ""}, args...)...).Slice()
 	if err != nil {
 		return 0, nil, storeError(err)
 	}

@@ -96,7 +96,7 @@ func (r *Redis) shape(ctx context.Context, p plan, rev int64) error {
 	if len(p.dims) > 0 {
 		cfg, cfg2, names = p.fields()
 	}
-	_, err := r.call(ctx, configureScript, p.lane, keys, cfg, cfg2, names, p.node, p.leasts(), rev)
+	_, err := r.call(ctx, configureScript(), p.lane, keys, cfg, cfg2, names, p.node, p.leasts(), rev)
 	return err
 }
 
@@ -126,7 +126,7 @@ func (r *Redis) retire(ctx context.Context, old Config, s settings) error {
 // the configuration that must be there, "*" any.
 func (r *Redis) write(ctx context.Context, before settings, s *settings, text string) (bool, error) {
 	args := []any{SchemaVersion, rand.Text(), s.text, s.over, text, before.over, jsonOf(s.effective.weights())}
-	got, err := scopeScript.Run(ctx, r.rdb, r.keys.scope, args...).Slice()
+	got, err := scopeScript().Run(ctx, r.rdb, r.keys.scope, args...).Slice()
 	if err != nil {
 		return false, fmt.Errorf("limiter: %w", err)
 	}

@@ -23,7 +23,7 @@ func (r *Redis) Note(ctx context.Context, e Event) error {
 	if len(e.Data) > 0 {
 		args = append(args, "data", jsonOf(e.Data))
 	}
-	if err := noteScript.Run(ctx, r.rdb, r.keys.events, args...).Err(); err != nil {
+	if err := noteScript().Run(ctx, r.rdb, r.keys.events, args...).Err(); err != nil {
 		return fmt.Errorf("limiter: event: %w", err)
 	}
 	return nil

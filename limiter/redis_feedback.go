@@ -27,7 +27,7 @@ func (r *Redis) lower(ctx context.Context, f Feedback) (cuts []cut, none bool, e
 	} else if u := f.unit(); u < NumUnits {
 		unit = int64(u)
 	}
-	got, err := r.call(ctx, feedbackScript, f.Lane, r.keys.lane(f.Lane), kind, unit)
+	got, err := r.call(ctx, feedbackScript(), f.Lane, r.keys.lane(f.Lane), kind, unit)
 	if err != nil {
 		return nil, false, err
 	}

@@ -21,6 +21,6 @@ func (r *Redis) SetFloors(ctx context.Context, lane Lane, floors []Floor, until 
 	}
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	_, err := r.call(ctx, floorsScript, lane, r.keys.lane(lane), text)
+	_, err := r.call(ctx, floorsScript(), lane, r.keys.lane(lane), text)
 	return err
 }

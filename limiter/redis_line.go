@@ -15,7 +15,7 @@ import (
 func (r *Redis) Pull(ctx context.Context, l Lane, slots int) ([]Pulled, error) {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	got, err := r.call(ctx, pullScript, l, r.lane(l).keys, slots)
+	got, err := r.call(ctx, pullScript(), l, r.lane(l).keys, slots)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (r *Redis) Drop(ctx context.Context, l Lane, tickets ...string) error {
 		for _, t := range tickets[:n] {
 			args = append(args, t)
 		}
-		if _, err := r.call(ctx, dropScript, l, r.lane(l).keys, args...); err != nil {
+		if _, err := r.call(ctx, dropScript(), l, r.lane(l).keys, args...); err != nil {
 			return err
 		}
 		tickets = tickets[n:]
@@ -52,7 +52,7 @@ func (r *Redis) Drop(ctx context.Context, l Lane, tickets ...string) error {
 func (r *Redis) DropLeaf(ctx context.Context, l Lane, leaf string) error {
 	const chunks = 100
 	for {
-		got, err := r.call(ctx, dropScript, l, r.lane(l).keys, "leaf", anyPriority(leaf), chunks)
+		got, err := r.call(ctx, dropScript(), l, r.lane(l).keys, "leaf", anyPriority(leaf), chunks)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ type TicketState struct {
 func (r *Redis) Ticket(ctx context.Context, l Lane, ticket string) (TicketState, error) {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	got, err := r.call(ctx, ticketScript, l, r.lane(l).keys, ticket)
+	got, err := r.call(ctx, ticketScript(), l, r.lane(l).keys, ticket)
 	if err != nil {
 		return TicketState{}, err
 	}

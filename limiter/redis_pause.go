@@ -62,7 +62,7 @@ func (r *Redis) Unthrottle(ctx context.Context, class, reason string) error {
 func (r *Redis) hold(ctx context.Context, target, reason string, ends int64, line, stored string) error {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	err := pauseScript.Run(ctx, r.rdb, r.keys.scope, r.clockArg(), target, reason, ends, line, stored).Err()
+	err := pauseScript().Run(ctx, r.rdb, r.keys.scope, r.clockArg(), target, reason, ends, line, stored).Err()
 	if err != nil {
 		return fmt.Errorf("limiter: %w", err)
 	}

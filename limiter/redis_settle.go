@@ -73,7 +73,7 @@ func (r *Redis) settleMany(l Lane, keys []string, ss []settlement) ([]int64, err
 			args = append(args, n)
 		}
 	}
-	got, err := r.call(ctx, settleScript, l, keys, args...)
+	got, err := r.call(ctx, settleScript(), l, keys, args...)
 	if err != nil {
 		return nil, err
 	}

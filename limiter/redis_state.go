@@ -74,7 +74,7 @@ func (r *Redis) Restore(ctx context.Context, s Snapshot) error {
 		if w.node != "" {
 			keys = r.keys.node(w.node)
 		}
-		_, err := r.call(ctx, restoreScript, w.lane, keys, append([]any{w.node}, list...)...)
+		_, err := r.call(ctx, restoreScript(), w.lane, keys, append([]any{w.node}, list...)...)
 		if err != nil && !errors.Is(err, ErrUnknownLane) {
 			return err
 		}
@@ -87,7 +87,7 @@ func (r *Redis) view(ctx context.Context, l Lane) (laneView, error) {
 }
 
 func (r *Redis) viewOf(ctx context.Context, l Lane, keys []string, node string) (laneView, error) {
-	got, err := r.call(ctx, stateScript, l, keys, node)
+	got, err := r.call(ctx, stateScript(), l, keys, node)
 	if err != nil {
 		return laneView{}, err
 	}

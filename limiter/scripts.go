@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -87,7 +88,11 @@ var (
 	noteScript      = script(luaNote)
 )
 
-func script(parts ...string) *redis.Script { return redis.NewScript(load(parts...)) }
+// script loads the parts when the script is first asked for: most commands need
+// one or two of them, and all would take longer than the rest of a command's start.
+func script(parts ...string) func() *redis.Script {
+	return sync.OnceValue(func() *redis.Script { return redis.NewScript(load(parts...)) })
+}
 
 // load joins the parts of a script into what Redis gets.
 func load(parts ...string) string { return inline(presize(strings.Join(parts, ""))) }
