@@ -123,6 +123,14 @@ func (a *answer) finishedWith(reason string) {
 	}
 }
 
+// failed says that no answer of a model came: an error, or a page of something on the way.
+func (a *answer) failed() bool {
+	if a.spoke {
+		return false
+	}
+	return a.failure != nil || a.first != 0 && a.first != '{' && a.first != '['
+}
+
 // unquote takes the quotes off a JSON string without escapes.
 func unquote(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {

@@ -120,23 +120,43 @@ func (c *call) settleEnd(a *answer, got Answer) {
 	c.learn(a, got)
 }
 
-// used is what the call took. Without usage the estimate stands: whole when the
-// answer is unknown or good, without output and money when the provider
-// refused, since failed calls are not billed but do count in the quota
-// (https://ai.google.dev/gemini-api/docs/billing).
+// used is what the call took. Where the provider did not say, what is charged is
+// assumed (assume): nothing but input for what it refused, since failed calls are not
+// billed but do count in the quota (https://ai.google.dev/gemini-api/docs/billing).
 func (c *call) used(a *answer, got Answer) limiter.Amounts {
 	used := c.obs.Estimate
 	switch {
 	case a.hasUsage:
 		c.fillUsage(&used, a, got)
-	case got.Err == nil && got.Status >= 400:
+	case got.Err == nil && (got.Status >= 400 || a.failed()):
 		used[limiter.OutputTokens], used[limiter.MicroUSD], used[limiter.Images] = 0, 0, 0
 	case c.route.method == "embedContent" || c.route.method == "batchEmbedContents":
 		c.priceOf(Usage{Prompt: used[limiter.InputTokens], PromptByModality: c.guess.media})
 		used[limiter.MicroUSD] = c.obs.MicroUSD
+	default:
+		c.assume(&used)
 	}
 	used[limiter.TotalTokens] = used[limiter.InputTokens] + used[limiter.OutputTokens]
 	return used
+}
+
+// assumedOutput is the most tokens that an answer which broke off is charged for
+// while nothing is learned of its feature's: the longest answer of models that did
+// not think yet. The largest that may be, for which it was held, is hardly ever
+// reached, and a few dozen broken answers would look like a month's money.
+const assumedOutput = 8192
+
+// assume prices a call of which nobody knows what it took, an answer that broke off
+// or a connection that did: the estimated input, and output as such calls had so far.
+func (c *call) assume(used *limiter.Amounts) {
+	held := used[limiter.MicroUSD]
+	if held == 0 {
+		return
+	}
+	c.obs.Assumed = true
+	c.priceOf(Usage{Prompt: used[limiter.InputTokens], PromptByModality: c.guess.media,
+		Candidates: min(used[limiter.OutputTokens], assumedOutput)})
+	used[limiter.MicroUSD] = min(held, c.obs.MicroUSD)
 }
 
 func (c *call) fillUsage(used *limiter.Amounts, a *answer, got Answer) {

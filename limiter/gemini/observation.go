@@ -32,6 +32,7 @@ type Observation struct {
 	Soft       bool             // let through by the local allowance, without a permit
 	Sent       int              // calls that went out under the context, this one included
 	MicroUSD   int64            // what was charged by the price book, in micro-dollars: PicoUSD less what earlier calls were rounded up by
+	Assumed    bool             // the cost is assumed: the answer broke off before it said what it took
 	PicoUSD    int64            // cost by the price book, exact; 10¹² are a dollar
 	Price      PriceState       // "" when the price is known for the model and the time
 	Priced     bool             // the price is known

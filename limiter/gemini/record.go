@@ -51,6 +51,7 @@ type Record struct {
 	Finish   string `json:"finish,omitempty"`
 	Error    string `json:"error,omitempty"`     // redacted, at most 300 bytes
 	MicroUSD *int64 `json:"micro_usd,omitempty"` // what was charged by the price book; sums of it are exact
+	Assumed  bool   `json:"assumed,omitempty"`   // the cost is assumed: the answer broke off before it said what it took
 	// Price is "unknown" or "expired" when the dearest was charged.
 	Price PriceState `json:"price,omitempty"`
 	// Degraded is what the caller got in the place of this call's answer. Another
@@ -123,7 +124,7 @@ func (c *call) recordEnd(r *Record, err error) {
 	r.Price = o.Price
 	if o.costed() {
 		cost := o.MicroUSD
-		r.MicroUSD = &cost
+		r.MicroUSD, r.Assumed = &cost, o.Assumed
 	}
 	if d := o.Denied; d != nil {
 		r.Refusal, r.Limit = d.Reason, d.Limiter

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"nightshift/limiter"
 )
@@ -50,7 +51,20 @@ func TestRefusedByTheProvider(t *testing.T) {
 	}
 }
 
-// TestLostAnswers are charged at the estimate: the call may have been made.
+// assumed is what a call is charged that may have been made: the estimate, and the
+// money of an answer that is as long as one may be taken to be.
+func assumed(t *testing.T, obs *Observation) limiter.Amounts {
+	t.Helper()
+	want := obs.Estimate
+	cost, _ := EmbeddedPrices().Cost("gemini-2.5-flash", Usage{Prompt: want[limiter.InputTokens], Candidates: assumedOutput}, time.Now())
+	want[limiter.MicroUSD] = cost
+	if !obs.Assumed || cost == 0 || cost >= obs.Estimate[limiter.MicroUSD] {
+		t.Errorf("assumed %v, %d micro-dollars of %d held", obs.Assumed, cost, obs.Estimate[limiter.MicroUSD])
+	}
+	return want
+}
+
+// TestLostAnswers are charged at what they may have taken: the call may have been made.
 func TestLostAnswers(t *testing.T) {
 	for name, base := range map[string]sender{
 		"reset": func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
@@ -66,8 +80,8 @@ func TestLostAnswers(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if s := gate.once(t); s.Outcome != limiter.Settled || s.Used != obs.Estimate {
-			t.Errorf("%s: %+v, want the estimate %v", name, s, obs.Estimate)
+		if s := gate.once(t); s.Outcome != limiter.Settled || s.Used != assumed(t, obs) {
+			t.Errorf("%s: %+v, held %v", name, s, obs.Estimate)
 		}
 		if obs.Verdict == nil || obs.Verdict.Kind != Backoff {
 			t.Errorf("%s: %+v", name, obs.Verdict)
@@ -105,8 +119,25 @@ func TestSentAndLost(t *testing.T) {
 	if _, err := tr.RoundTrip(req); err == nil {
 		t.Fatal("no error")
 	}
-	if s := gate.once(t); s.Outcome != limiter.Settled || s.Used != obs.Estimate {
+	if s := gate.once(t); s.Outcome != limiter.Settled || s.Used != assumed(t, obs) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestNoModelAnswered: an error in a 200, and a page of something on the way, cost
+// nothing, however much was held.
+func TestNoModelAnswered(t *testing.T) {
+	for name, body := range map[string]string{
+		"html": "<html><body>Error 502</body></html>", "error": `{"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}`,
+	} {
+		gate := &fakeGate{}
+		obs, err := roundTrip(t, replies(200, "application/json", body), gate)
+		if err != nil || obs.Assumed {
+			t.Errorf("%s: %v, assumed %v", name, err, obs.Assumed)
+		}
+		if s := gate.once(t); s.Used[limiter.MicroUSD] != 0 || s.Used[limiter.OutputTokens] != 0 || s.Used[limiter.InputTokens] == 0 {
+			t.Errorf("%s: %+v", name, s.Used)
+		}
 	}
 }
 
@@ -190,7 +221,7 @@ func TestAnswerTooLarge(t *testing.T) {
 	if _, err := tr.RoundTrip(post(ctx, generate, question)); err == nil || !strings.Contains(err.Error(), "larger than 20 bytes") {
 		t.Fatal(err)
 	}
-	if s := gate.once(t); s.Used != obs.Estimate {
+	if s := gate.once(t); s.Used != assumed(t, obs) {
 		t.Errorf("%+v", s)
 	}
 }
