@@ -102,7 +102,7 @@ func (d *Denied) Error() string {
 	what := d.Detail
 	switch d.Reason {
 	case ReasonTooLarge:
-		if d.money() {
+		if d.Money() {
 			return d.tooDear()
 		}
 		return fmt.Sprintf("request is larger than %s of %s: limit %d, needs %d; it can never be admitted",
@@ -112,7 +112,7 @@ func (d *Denied) Error() string {
 			break
 		}
 		what = fmt.Sprintf("%s: %d of %d used, %d missing", d.whose(), d.Used, d.Limit, d.Shortage)
-		if d.money() {
+		if d.Money() {
 			what = fmt.Sprintf("%s: %s of %s used, %s left, %s missing", d.whose(),
 				dollars(d.Used), dollars(d.Limit), dollars(max(0, d.Limit-d.Used)), dollars(d.Shortage))
 		}

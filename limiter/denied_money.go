@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// money tells whether the limit that binds is one of money.
-func (d *Denied) money() bool { return strings.HasPrefix(d.Limiter, "usd_") }
+// Money tells whether the limit that binds is one of money.
+func (d *Denied) Money() bool { return strings.HasPrefix(d.Limiter, "usd_") }
 
 // tooDear says of a call that its estimate alone is more than a limit: what is held
 // is what it may cost at worst, and what a caller can make smaller is its output.

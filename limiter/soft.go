@@ -3,6 +3,7 @@ package limiter
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // isCap tells whether a limit is what somebody wants to spend at most: money of a
@@ -44,6 +45,19 @@ func (c *Config) softOf(kind string) int64 {
 		return 0
 	}
 	return c.SoftPPM
+}
+
+// MostOf is what a class may ever have of a limit in money: pausable ones the soft part
+// of a day's and month's.
+func (c Config) MostOf(class string, l BindingLimit) int64 {
+	kind, _, _ := strings.Cut(l.Node, "/")
+	soft := c.softOf(kind)
+	for _, x := range c.Classes {
+		if x.Name == class && x.Pausable && l.isCap() && soft > 0 {
+			return part(l.Amount, soft)
+		}
+	}
+	return l.Amount
 }
 
 // stops says why a class is refused below a cap; "" where it is not.

@@ -90,7 +90,9 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 	if seen.Status == 200 && err == nil && seen.Verdict.Scope == gemini.ScopeJob && got.end != jobs.Done {
 		return got // the answer itself: we know more of it than the verdict says
 	}
-	out := judge(consequence(seen, now), *seen.Verdict, seen.Status, message(got, err))
+	next := consequence(seen, now)
+	out := judge(next, *seen.Verdict, seen.Status, message(got, err))
+	out.standInLine(next, now)
 	out.answer = got.answer
 	if out.lane {
 		l.health.fail(now)

@@ -69,16 +69,24 @@ func (h *holds) get(k holdKey, now time.Time) (hold, bool) {
 	return v, ok && now.Sub(v.noted) <= holdFor && now.Before(v.until)
 }
 
+// apart is a part of holdSpread of the row's own.
+func (j *job) apart() time.Duration {
+	return time.Duration(j.task.Index*7919%holdSpread.Milliseconds()) * time.Millisecond
+}
+
 // heldBack is what a refusal means for the row, and what it says of its run.
 func (l *lane) heldBack(j *job, d *limiter.Denied, now time.Time) outcome {
 	out := refused(d)
 	switch d.Reason {
+	case limiter.ReasonTooLarge: // of money, or it has ended: no line has a place for what never fits
+		if out.wait > 0 {
+			out.wait += j.apart()
+		}
 	case limiter.ReasonPaused:
 		l.holds.note(j.held(), out.why, now.Add(out.wait), now)
 	case limiter.ReasonSlots:
 		if h, ok := l.holds.get(j.held(), now); ok {
-			spread := time.Duration(j.task.Index * 7919 % holdSpread.Milliseconds())
-			out.why, out.until, out.wait = h.why, h.until, h.until.Sub(now)+spread*time.Millisecond
+			out.why, out.until, out.wait = h.why, h.until, h.until.Sub(now)+j.apart()
 		}
 	default:
 		l.holds.forget(j.held())

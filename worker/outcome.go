@@ -62,6 +62,20 @@ func judge(next gemini.Consequence, v gemini.Verdict, status int, message string
 	return outcome{fail: fail, lane: next.Job.Lane}
 }
 
+// lineUp is when a row comes back that met what closes its lane for long: to stand in
+// line as all others do, and go on with them as soon as the lane is open.
+const lineUp = 15 * time.Second
+
+// closes holds for what lets nothing of the lane start for a while.
+func closes(next gemini.Consequence) bool { return next.Lane.Breaker != "" || next.Lane.Rest > 0 }
+
+// standInLine bounds the wait of a row whose lane is closed; people read when it opens.
+func (o *outcome) standInLine(next gemini.Consequence, now time.Time) {
+	if closes(next) && o.wait > time.Minute {
+		o.until, o.wait = now.Add(o.wait), lineUp
+	}
+}
+
 // operatorWait is how often a row is looked at that waits for an operator.
 const operatorWait = time.Minute
 
@@ -79,6 +93,8 @@ func refused(d *limiter.Denied) outcome {
 	switch {
 	case d.Reason == limiter.ReasonUnknownLane, d.Reason == limiter.ReasonNoPrice:
 		return outcome{wait: operatorWait, why: waitReasons[d.Reason], alarm: d.Error()}
+	case d.Permanent && d.Money():
+		return outcome{wait: operatorWait, why: waitReasons[limiter.ReasonSpend] + " (a row may cost more than " + d.Limiter + " of " + whoseLimit(d) + " allows)", alarm: d.Error()}
 	case d.Permanent:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: string(d.Reason), Message: d.Error()}}
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"nightshift/jobs"
 )
@@ -51,4 +52,37 @@ func configFile(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// TestRunsThatNoCapCanHold: a row is held at its longest answer, and where a cap is
+// smaller all of a run's rows would wait for good.
+func TestRunsThatNoCapCanHold(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		spend   string // of the configuration
+		output  int32
+		class   string
+		refused string
+	}{
+		"room for one":       {"usd_per_month: 1", 0, "bulk", ""},
+		"none":               {"usd_per_month: 0.5", 0, "bulk", "up to $0.59, since its answer may have 65,536 tokens; usd_per_month of project/default lets bulk have $0.46"},
+		"short answers":      {"usd_per_month: 0.5", 1000, "bulk", ""},
+		"only the soft part": {"usd_per_day: 0.6", 0, "bulk", "lets bulk have $0.55"},
+		"all of it":          {"usd_per_day: 0.6, soft_ratio: 1", 0, "bulk", ""},
+		"ten minutes":        {"usd_per_10m: 0.58", 0, "bulk", "usd_per_10m of project/default lets bulk have $0.58"},
+	} {
+		conf, err := loadConfig(configFile(t, "models: {gemini-3.5-flash: {rpm: 5}}\nspend: {"+c.spend+"}"), nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		quota, err := conf.quotaOf("gemini-3.5-flash")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		spec := jobs.Spec{Model: "gemini-3.5-flash", Feature: "bulk", Class: c.class, Settings: jobs.Settings{MaxOutputTokens: c.output}}
+		got := conf.tooDear(spec, quota.lane, now)
+		if (got != nil) != (c.refused != "") || got != nil && !strings.Contains(got.Error(), c.refused) {
+			t.Errorf("%s: %v; want %q", name, got, c.refused)
+		}
+	}
 }

@@ -70,6 +70,9 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err := c.unpriced(spec, quota.lane); err != nil {
 		return nil, invalid(err)
 	}
+	if err := c.tooDear(spec, quota.lane, f.now()); err != nil {
+		return nil, invalid(err)
+	}
 	b := &batch{quota: quota}
 	b.Prepared, err = jobs.Prepare(ctx, in, spec,
 		jobs.PrepareOptions{Check: b.check, TemplateFile: o.Template, SystemFile: o.System})
