@@ -25,6 +25,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("TZ", "UTC")
+			// With the race detector each command would sleep for a second before it ends
+			// (https://go.dev/doc/articles/race_detector#Options); a story has dozens.
+			env.Setenv("GORACE", "atexit_sleep_ms=50")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
