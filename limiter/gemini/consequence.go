@@ -67,9 +67,9 @@ const (
 // Who may end it.
 const (
 	liftItself = "it goes on by itself"
-	liftKey    = "it goes on by itself within a minute of a new key; `nightshift resume` looks at once"
-	liftMoney  = "it goes on by itself when a look finds money again (a raised cap, new credits); `nightshift resume` looks at once"
-	liftMend   = "somebody must mend it; it goes on when a look finds that; `nightshift resume` looks at once"
+	liftKey    = "it goes on when a look finds a key that works; `nightshift resume bulk` looks at once"
+	liftMoney  = "it goes on by itself when a look finds money again (a raised cap, new credits); `nightshift resume bulk` looks at once"
+	liftMend   = "somebody must mend it; it goes on when a look finds that; `nightshift resume bulk` looks at once"
 	liftWorker = "this machine's way out has to be mended; others go on"
 	liftNobody = "nobody: the same call fails again"
 )
@@ -196,7 +196,7 @@ func unknownFollows(v Verdict, l Ledger) Consequence {
 		Job:     waits(l.until(v, unknownWait), "waiting for the provider to explain itself", v),
 		Lane:    LanePart{Breaker: limiter.ReasonBreaker},
 		Project: ProjectPart{Breaker: v.Scope.all()},
-		Until:   NextPacificMidnight(l.Now), Lift: liftItself + "; `nightshift resume` looks at once",
+		Until:   NextPacificMidnight(l.Now), Lift: liftItself + "; `nightshift resume bulk` looks at once",
 	}
 }
 

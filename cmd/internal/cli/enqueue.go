@@ -134,7 +134,6 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		t.row("cancelled", humanize.Comma(cancelled)+" rows are cancelled: nightshift retry "+name)
 	}
 	if counts.Open() > 0 {
-		t.row("time", fc.sentence(now))
 		pauses, err := be.lim.Pauses(ctx)
 		if err != nil {
 			return err
@@ -142,6 +141,11 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		h, err := be.runHold(ctx, rep.Run, pauses, fleet, now)
 		if err != nil {
 			return err
+		}
+		if h.unsure {
+			t.row("time", "not known")
+		} else {
+			t.row("time", fc.sentence(now))
 		}
 		if h.why != "" {
 			t.row("but", h.why)

@@ -16,12 +16,20 @@ import (
 type hold struct {
 	why   string    // a sentence without its full stop
 	until time.Time // not before; zero: not known
+	// unsure holds may last longer: until is when somebody looks again, or when more
+	// money comes that others want too. Nobody knows an end of what they hold.
+	unsure bool
+}
+
+// endless tells that nobody can say when what is held goes on.
+func (h hold) endless(now time.Time) bool {
+	return h.why != "" && (h.unsure || !h.until.After(now))
 }
 
 // holdOf looks for what keeps a lane from working, the worst first.
 func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if t := worker.NoWay(fleet, name); t != nil {
-		return hold{fmt.Sprintf("the provider cannot be reached (%s) since %s, next try %s", t.Why, clock(t.Since, now), clock(t.Next, now)), t.Next}, nil
+		return hold{fmt.Sprintf("the provider cannot be reached (%s) since %s, next try %s", t.Why, clock(t.Since, now), clock(t.Next, now)), t.Next, true}, nil
 	}
 	lane, err := limiter.ParseLane(name)
 	if err != nil {
@@ -37,9 +45,9 @@ func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.Worker
 	case err != nil:
 		return hold{}, err
 	case s.Broken() != nil:
-		return hold{b.conf.breakerSentence(s.Broken(), now), s.Broken().Next}, nil
+		return hold{b.conf.breakerSentence(s.Broken(), now), s.Broken().Next, true}, nil
 	case s.Cooldown != nil && s.Cooldown.Until.After(s.At):
-		return hold{b.conf.restSentence(s.Cooldown, now), s.Cooldown.Until}, nil
+		return hold{b.conf.restSentence(s.Cooldown, now), s.Cooldown.Until, true}, nil
 	}
 	return hold{}, nil
 }

@@ -22,7 +22,7 @@ func TestRestSentence(t *testing.T) {
 		want string
 	}{
 		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCooldown, Detail: "provider: rpm"}, "the provider refused (rpm); rests until " + clock(until, now)},
-		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCredentials, Detail: "provider: api_key_invalid"}, "put a working key into MY_KEY and start again"},
+		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCredentials, Detail: "provider: api_key_invalid"}, "put a working key into MY_KEY and start the worker again"},
 		{limiter.Cooldown{Until: until, Reason: limiter.ReasonCooldown, Detail: "provider: not_the_api"}, "is gemini.base_url right?"},
 	} {
 		if got := conf.restSentence(&c.rest, now); !strings.Contains(got, c.want) {
@@ -46,7 +46,7 @@ func TestBreakerSentence(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b = limiter.BreakerState{Phase: limiter.BreakerHalfOpen, Reason: limiter.ReasonCredentials, Since: since, Next: now}
-	want = "credentials: calls are held back since " + clock(since, now) + "; the next call looks; put a working key into MY_KEY and start again"
+	want = "credentials: calls are held back since " + clock(since, now) + "; the next call looks; put a working key into MY_KEY and start the worker again"
 	if got := conf.breakerSentence(&b, now); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

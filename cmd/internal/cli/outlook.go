@@ -37,7 +37,7 @@ func newOutlook(s limiter.LaneState, runs []runStatus, pace float64, now time.Ti
 		if r.counts.Open() > 0 {
 			o.runs = append(o.runs, sharer{
 				id: r.ID, class: r.Class, rows: r.counts.Open(), weight: weightOf(s, r),
-				until: r.hold.until, closed: r.hold.why != "" && !r.hold.until.After(now), nodes: r.nodes,
+				until: r.hold.until, closed: r.hold.endless(now), nodes: r.nodes,
 			})
 		}
 	}

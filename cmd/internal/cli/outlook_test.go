@@ -95,7 +95,9 @@ func TestOutlook(t *testing.T) {
 	paused := openRun("p", jobs.High, 9000)
 	paused.hold = hold{why: "run p is paused by ada"}
 	rested := openRun("r", jobs.Low, 600)
-	rested.hold = hold{why: "resting", until: now.Add(time.Hour)}
+	rested.hold = hold{why: "run r is paused until then", until: now.Add(time.Hour)}
+	broken := openRun("b", jobs.High, 9000)
+	broken.hold = hold{why: "the cap is reached", until: now.Add(time.Hour), unsure: true}
 	for _, c := range []struct {
 		name   string
 		runs   []runStatus
@@ -110,7 +112,9 @@ func TestOutlook(t *testing.T) {
 		{"a row in the middle", []runStatus{high, low}, nil, "h", 1200, 2.5},
 		{"a paused run takes no part", []runStatus{high, paused}, nil, "h", 2400, 4},
 		{"and has no end", []runStatus{high, paused}, nil, "p", 9000, 0},
-		{"a rest ends", []runStatus{rested}, nil, "r", 600, 61},
+		{"what a look may find closed again has none", []runStatus{high, broken}, nil, "b", 9000, 0},
+		{"and leaves the lane to the others", []runStatus{high, broken}, nil, "h", 2400, 4},
+		{"a pause ends", []runStatus{rested}, nil, "r", 600, 61},
 		{"the limiter's weights count", []runStatus{high, low}, []limiter.LeafState{{Leaf: limiter.Path{Run: "l", Priority: limiter.Low}.Leaf(), Weight: 4}}, "h", 2400, 8},
 		{"a tenant's many runs have one part", []runStatus{high, low}, []limiter.LeafState{
 			{Leaf: limiter.Path{Run: "h", Priority: limiter.High}.Leaf(), Weight: 4, SharePPM: 250_000},

@@ -27,6 +27,7 @@ type overview struct {
 	Spent     []spent              `json:"spend"`
 	Advice    []advice             `json:"advice"`
 	Degraded  degradedHour         `json:"degraded"`
+	Others    map[string]int       `json:"other_projects,omitempty"` // runs of other projects on the same Redis, by project
 	samples   []gemini.UsageSample // behind Users
 	minute    []gemini.UsageSample // of the last minute
 }
@@ -39,6 +40,7 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 	o := &overview{At: now, Project: b.conf.Gemini.Project}
 	for _, gather := range []func(context.Context) error{
 		func(ctx context.Context) (err error) { o.Runs, o.Fleet, err = b.statuses(ctx); return err },
+		func(ctx context.Context) (err error) { o.Others, err = b.otherRuns(ctx); return err },
 		func(ctx context.Context) (err error) { o.Pauses, err = b.lim.Pauses(ctx); return err },
 		func(ctx context.Context) (err error) { o.Throttles, err = b.lim.Throttles(ctx); return err },
 		func(ctx context.Context) (err error) { o.Lanes, err = b.laneStates(ctx, ""); return err },
@@ -55,9 +57,17 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 			return nil, err
 		}
 	}
+	o.dropEnded()
 	o.estimate()
 	o.advise(b)
 	return o, nil
+}
+
+// dropEnded forgets the pauses of runs whose rows have all ended: they hold nothing.
+func (o *overview) dropEnded() {
+	o.Pauses = slices.DeleteFunc(o.Pauses, func(p limiter.Pause) bool {
+		return p.Run != "" && slices.ContainsFunc(o.Runs, func(r runStatus) bool { return r.ID == p.Run && r.counts.Open() == 0 })
+	})
 }
 
 func (o *overview) gatherUsers(ctx context.Context, b *backend) error {

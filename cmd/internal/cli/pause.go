@@ -209,6 +209,9 @@ func runResume(ctx context.Context, o *pauseOptions) error {
 	return o.onTarget(ctx, func(_ *backend, c *scheduler.Control, target scheduler.Target) error {
 		effect, err := c.Resume(ctx, target, scheduler.ResumeRequest{By: operator(), Override: o.Override})
 		if err != nil {
+			for _, b := range effect.Looks { // that is done even so
+				o.say("%s", looksNow(b))
+			}
 			return err
 		}
 		return o.tell(effect, resumedSentence(c.Describe(ctx, target), effect, o.now()))
@@ -219,17 +222,29 @@ func resumedSentence(what string, e scheduler.Effect, now time.Time) string {
 	s := fmt.Sprintf("%s is resumed, %s opened.", what, plural(len(e.Opened), "queue"))
 	if e.Lifted == 0 {
 		s = what + " was not paused."
+		if len(e.Looks) > 0 {
+			s = what + " is held back by no pause."
+		}
 	}
 	if !e.Until.IsZero() {
 		s += fmt.Sprintf(" The health monitor is overruled until %s (nightshift health hold --end lets it decide before).", clock(e.Until, now))
 	}
 	for _, b := range e.Looks {
-		s += "\nThe next call looks whether this still holds: " + orElse(b.Detail, string(b.Reason)) + "."
+		s += "\n" + looksNow(b)
 	}
 	for _, p := range e.Still {
 		s += "\nIt stays closed: " + pauseSentence(&p, now) + "."
 	}
 	return s
+}
+
+// looksNow says what a resume does to an open breaker.
+func looksNow(b limiter.BreakerState) string {
+	who := "The next call"
+	if lane, err := limiter.ParseLane(b.Lane); err == nil {
+		who += " of " + lane.Model
+	}
+	return fmt.Sprintf("%s looks now whether this still holds: %s.", who, orElse(b.Detail, string(b.Reason)))
 }
 
 // moment reads a time of day, the next one of which is meant, a day and time, or

@@ -55,9 +55,9 @@ func (l *loaded) keyFrom() string {
 // keyRemedy is what to do when the provider refuses the key.
 func (l *loaded) keyRemedy() string {
 	if file := l.Gemini.APIKeyFile; file != "" {
-		return "put a working key into " + file + "; it is read again within seconds"
+		return "put a working key into " + file + "; it is read again within seconds, and calls go on by themselves within a minute"
 	}
-	return "put a working key into " + l.Gemini.APIKeyEnv + " and start again"
+	return "put a working key into " + l.Gemini.APIKeyEnv + " and start the worker again"
 }
 
 // keyAgain is how often a file with the key is read again.

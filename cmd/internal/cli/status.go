@@ -62,6 +62,7 @@ type runStatus struct {
 	path     limiter.Path
 	nodes    []limiter.NodeState // with limits, on its way; of open runs
 	late     int64               // calls of a cancelled run that may still end
+	project  string              // another one, whose run this is; "" for our own
 }
 
 func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo) (runStatus, error) {
@@ -72,6 +73,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	st := runStatus{
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
+		project: b.otherProject(r),
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	st.late = inFlight(counts, fleet, r.Spec.Lane)
@@ -90,8 +92,10 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	return st, nil
 }
 
+// statuses are those of our project's runs: what others do on the same Redis,
+// otherRuns tells.
 func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInfo, error) {
-	runs, err := b.store.Runs(ctx)
+	runs, err := b.ourRuns(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,6 +129,8 @@ func (s runStatus) phase() string {
 		return "ended, some failed"
 	case c.Open() == 0:
 		return "ended"
+	case s.project != "":
+		return "open, a run of project " + s.project
 	case s.Workers == 0:
 		return "no worker serves it"
 	case c[jobs.Running] > 0:
@@ -201,6 +207,8 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 func nextCommand(run jobs.Run, s runStatus) string {
 	name := shellWord(run.Title())
 	switch {
+	case s.project != "":
+		return fmt.Sprintf("nightshift status %s --project %s", name, shellWord(s.project))
 	case s.counts.Open() > 0 && s.Workers == 0:
 		return "nightshift worker"
 	case s.counts.Open() > 0:

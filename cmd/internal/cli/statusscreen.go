@@ -36,6 +36,9 @@ func (o *statusOptions) all(ctx context.Context, be *backend) error {
 	if len(v.Runs) == 0 {
 		o.say("no runs yet; `nightshift enqueue` makes one")
 	}
+	if s := otherRunsLine(v.Others); s != "" {
+		fmt.Fprintln(o.Out, s)
+	}
 	printFleet(o.Out, v.Fleet)
 	v.printSpend(o.Out)
 	section(o.Out, "what happened", eventTable(v.Events, v.At))
