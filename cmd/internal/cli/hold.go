@@ -19,6 +19,7 @@ type hold struct {
 	// unsure holds may last longer: until is when somebody looks again, or when more
 	// money comes that others want too. Nobody knows an end of what they hold.
 	unsure bool
+	paused bool // it is a pause, which holds whether or not a worker is there
 }
 
 // endless tells that nobody can say when what is held goes on.
@@ -29,7 +30,7 @@ func (h hold) endless(now time.Time) bool {
 // holdOf looks for what keeps a lane from working, the worst first.
 func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if t := worker.NoWay(fleet, name); t != nil {
-		return hold{fmt.Sprintf("the provider cannot be reached (%s) since %s, next try %s", t.Why, clock(t.Since, now), clock(t.Next, now)), t.Next, true}, nil
+		return hold{why: fmt.Sprintf("the provider cannot be reached (%s) since %s, next try %s", t.Why, clock(t.Since, now), clock(t.Next, now)), until: t.Next, unsure: true}, nil
 	}
 	lane, err := limiter.ParseLane(name)
 	if err != nil {
@@ -45,9 +46,9 @@ func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.Worker
 	case err != nil:
 		return hold{}, err
 	case s.Broken() != nil:
-		return hold{b.conf.breakerSentence(s.Broken(), now), s.Broken().Next, true}, nil
+		return hold{why: b.conf.breakerSentence(s.Broken(), now), until: s.Broken().Next, unsure: true}, nil
 	case s.Cooldown != nil && s.Cooldown.Until.After(s.At):
-		return hold{b.conf.restSentence(s.Cooldown, now), s.Cooldown.Until, true}, nil
+		return hold{why: b.conf.restSentence(s.Cooldown, now), until: s.Cooldown.Until, unsure: true}, nil
 	}
 	return hold{}, nil
 }

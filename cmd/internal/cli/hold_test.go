@@ -88,6 +88,7 @@ func TestPhase(t *testing.T) {
 		"ended, some failed":   {counts: counts(jobs.Failed, 1)},
 		"waiting for quota":    {counts: counts(jobs.Waiting, 1), Workers: 1},
 		"the provider is gone": {counts: counts(jobs.Waiting, 1), Workers: 1, Hold: "the provider is gone"},
+		"run r is paused":      {counts: counts(jobs.Waiting, 1), Hold: "run r is paused", hold: hold{paused: true}},
 		"no worker serves it":  {counts: counts(jobs.Waiting, 1), Hold: "the provider is gone"},
 	} {
 		if got := s.phase(); got != want {

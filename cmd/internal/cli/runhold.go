@@ -15,7 +15,7 @@ import (
 // itself, or its lane's trouble; the zero hold is nothing.
 func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if p := pauseOf(pauses, run); p != nil {
-		return hold{why: pauseSentence(p, now), until: p.Until}, nil
+		return hold{why: pauseSentence(p, now), until: p.Until, paused: true}, nil
 	}
 	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
 	if err != nil || h.why != "" {
@@ -41,7 +41,7 @@ func (b *backend) moneyHold(ctx context.Context, run jobs.Run, now time.Time) (h
 	}
 	for _, x := range caps {
 		if slices.Contains(x.Stopped, run.Spec.Class) && x.End.After(h.until) {
-			h = hold{stoppedSentence(x, now), x.End, true}
+			h = hold{why: stoppedSentence(x, now), until: x.End, unsure: true}
 		}
 	}
 	return h, err

@@ -131,6 +131,8 @@ func (s runStatus) phase() string {
 		return "ended"
 	case s.project != "":
 		return "open, a run of project " + s.project
+	case s.Workers == 0 && s.hold.paused:
+		return s.Hold
 	case s.Workers == 0:
 		return "no worker serves it"
 	case c[jobs.Running] > 0:

@@ -201,13 +201,13 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 	if err != nil {
 		return err
 	}
-	if n, _ := worker.Serving(be.living(fleet), run.Spec.Lane); n == 0 {
-		fmt.Fprintln(o.Out, "No worker serves its lane: start one with `nightshift worker`.")
-		return nil
-	}
 	pauses, err := be.lim.Pauses(ctx)
 	if err != nil {
 		return err
+	}
+	if n, _ := worker.Serving(be.living(fleet), run.Spec.Lane); n == 0 && pauseOf(pauses, run) == nil {
+		fmt.Fprintln(o.Out, "No worker serves its lane: start one with `nightshift worker`.")
+		return nil
 	}
 	h, err := be.runHold(ctx, run, pauses, fleet, o.now())
 	if err != nil {
