@@ -68,13 +68,13 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 	if out.key && l.w.cfg.KeyRemedy != "" {
 		out.why += ": " + l.w.cfg.KeyRemedy
 	}
-	if out.alarm != "" && l.notice.due(out.alarm, now) {
-		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
-			"lane", l.name, "reason", out.alarm, "why", out.why, "looks_again_in", out.wait.Round(time.Second).String())
-	}
 	until := now.Add(out.wait)
 	if !out.until.IsZero() {
 		until = out.until
+	}
+	if out.alarm != "" && l.notice.due(out.alarm, now) {
+		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
+			"lane", l.name, "reason", out.alarm, "why", out.why, "until", until.UTC().Truncate(time.Second))
 	}
 	l.w.stats.waits(l.name, out.why, until, now)
 	return &waitError{text: waitText(out.why, until, now), after: out.wait}
