@@ -24,6 +24,8 @@ type CapState struct {
 	// Stopped are the classes of which something waits that costs more than what
 	// the cap leaves to them now: they go on when it is raised, or at End.
 	Stopped []string `json:"stopped,omitempty"`
+	// Next is what one call of those may cost, in micro-dollars; of several the least.
+	Next int64 `json:"next,omitempty"`
 }
 
 // IsCap tells a cap of ours, of a day or month, from the provider's ten minutes.
@@ -180,9 +182,8 @@ func (k *capReader) stops() {
 	mark := func(list []CapState, rooms []map[string]int64) {
 		for i := range list {
 			for _, w := range k.waits {
-				if list[i].isCap() && !list[i].Shadow && slices.Contains(w.nodes, list[i].Node) && w.cost > rooms[i][w.class] &&
-					!slices.Contains(list[i].Stopped, w.class) {
-					list[i].Stopped = append(list[i].Stopped, w.class)
+				if list[i].isCap() && !list[i].Shadow && slices.Contains(w.nodes, list[i].Node) && w.cost > rooms[i][w.class] {
+					list[i].stop(w)
 				}
 			}
 			slices.Sort(list[i].Stopped)
@@ -190,6 +191,15 @@ func (k *capReader) stops() {
 	}
 	mark(k.nodes, k.rooms)
 	mark(k.lanes, k.laneRooms)
+}
+
+func (c *CapState) stop(w wants) {
+	if !slices.Contains(c.Stopped, w.class) {
+		c.Stopped = append(c.Stopped, w.class)
+	}
+	if c.Next == 0 || w.cost < c.Next {
+		c.Next = w.cost
+	}
 }
 
 // String names the limit and whose it is: "usd_per_month of tenant/acme".

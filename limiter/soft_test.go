@@ -170,7 +170,7 @@ func TestRaisedCapLetsThemGo(t *testing.T) {
 		list, err := caps(b.Context(), b.gate.(capped))
 		b.must(err)
 		if len(list) != 1 || list[0].Node != node || list[0].Used != 900_000 || list[0].Held != 900_000 || list[0].Soft != 920_000 ||
-			!slices.Equal(list[0].Stopped, []string{"bulk"}) || !list[0].End.Equal(utc(b, "2026-12-01 08:00")) || !list[0].Start.Equal(utc(b, "2026-11-01 07:00")) {
+			!slices.Equal(list[0].Stopped, []string{"bulk"}) || list[0].Next != 90_000 || !list[0].End.Equal(utc(b, "2026-12-01 08:00")) || !list[0].Start.Equal(utc(b, "2026-11-01 07:00")) {
 			b.Errorf("%+v", list)
 		}
 		b.wait(time.Second)

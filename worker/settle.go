@@ -33,12 +33,21 @@ func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")"})
 	case out.end == jobs.None:
 		out.end = lastState(out)
-		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.attempts(j)+j.draft.Extra)
+		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.most(j, out))
 	}
 	if !j.called {
 		l.drop(ctx, j)
 	}
 	return l.finish(ctx, j, j.fallBack(out))
+}
+
+// most is how many attempts a row that has ended could have had: all, or as many as
+// it took to use up those that its cause is worth.
+func (l *lane) most(j *job, out outcome) int {
+	if out.limit > 0 && j.draft.Tries[out.fail.Cause]+1 >= out.limit {
+		return j.attempt
+	}
+	return l.attempts(j) + j.draft.Extra
 }
 
 // last says whether a failure was the row's last attempt: of all, or of those that

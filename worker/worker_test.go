@@ -114,6 +114,21 @@ func TestComesBackNotTooEarly(t *testing.T) {
 	})
 }
 
+// TestFewerAttempts: a row whose cause is worth fewer attempts than the run's ends
+// with as many as it had.
+func TestFewerAttempts(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t, geminitest.Fault{Kind: geminitest.FaultNoText})
+		run := r.enqueue(1, spec())
+		r.start(r.config())
+		r.await(run, 2*time.Minute)
+		want := fmt.Sprintf("(attempt %d of %d)", emptyAttempts, emptyAttempts)
+		if res := r.results(run)["r0"]; res.Attempts != emptyAttempts || res.Error == nil || !strings.HasSuffix(res.Error.Message, want) {
+			t.Errorf("%+v, error %+v; want %s", res, res.Error, want)
+		}
+	})
+}
+
 // TestRealFailures: attempts end at the run's limit, with growing pauses, and
 // the row says why.
 func TestRealFailures(t *testing.T) {

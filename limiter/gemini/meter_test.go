@@ -64,6 +64,10 @@ var makeCalls = []func(*rand.Rand, *madeCall){
 		c.record.Status, c.record.Verdict, c.record.Reason, c.record.Method = 200, Backoff, "capacity", "streamGenerateContent"
 		c.counts = map[string]int64{"Calls": 1, "Sent": 1, "Provider429": 1}
 	},
+	func(_ *rand.Rand, c *madeCall) { // it has no more credits of ours: no 429, and too quick to be timed
+		c.record.Status, c.record.Verdict, c.record.Reason, c.record.Affects = 402, BudgetStop, "prepay_empty", ScopeBilling
+		c.counts = map[string]int64{"Calls": 1, "Sent": 1, "ProviderFailed": 1}
+	},
 	func(_ *rand.Rand, c *madeCall) { // a fault there
 		c.record.Status, c.record.Verdict, c.record.Reason, c.record.Affects = 503, Backoff, "overloaded", ScopeModel
 		c.counts = map[string]int64{"Calls": 1, "Sent": 1, "ProviderFailed": 1}

@@ -112,6 +112,9 @@ func (s *UsageSample) countAnswer(r Record) {
 	switch {
 	case r.Verdict == "":
 		s.Good++
+	case r.Status == http.StatusPaymentRequired:
+		s.ProviderFailed++ // no credits: neither quota nor capacity
+		return
 	case refusedThere(r):
 		s.Provider429++
 		return // no latency: a quick refusal would make the answers look quick

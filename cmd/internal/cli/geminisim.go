@@ -38,7 +38,7 @@ func newGeminiSimCmd(f *factory) *cobra.Command {
 		Long: "Serves a simulated Gemini API with quotas, real-looking errors and an account of every call. Models and limits\n" +
 			"come from the configuration, from --sim-config, or from --model with its limits. GET /sim/stats and /sim/calls\n" +
 			"tell what it saw; while it runs, POST /sim/slow {\"factor\": 3}, /sim/faults {\"faults\": [\"503=1%\"], \"replace\": true},\n" +
-			"/sim/keys/revoke {\"key\": \"…\"} and /sim/reset change how it behaves.\n\n" + faultHelp,
+			"/sim/keys/revoke {\"key\": \"…\"} and /sim/reset change how it behaves.\n\n" + faultHelp + faultKinds(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.latency = cmd.Flags().Changed("latency") || cmd.Flags().Changed("per-token") || cmd.Flags().Changed("sigma")
@@ -64,7 +64,25 @@ func newGeminiSimCmd(f *factory) *cobra.Command {
 }
 
 const faultHelp = "A fault is KIND=SHARE, KIND@CALL, KIND@CALL-CALL or KIND~TEXT-IN-THE-PROMPT; for example 429-rpm=2%, 503=1%,\n" +
-	"html=0.5%, cut=1%, hang@40, revoke-key@100, safety~weapon."
+	"html=0.5%, cut=1%, hang@40, revoke-key@100, safety~weapon. The kinds:\n"
+
+// faultKinds lists what --fault takes, in lines that fit a screen.
+func faultKinds() string {
+	var b strings.Builder
+	width := 0
+	for _, kind := range geminitest.FaultKinds() {
+		if kind == geminitest.FaultAnswer {
+			continue // only Go code can say what it answers
+		}
+		if width == 0 || width+len(kind)+1 > 100 {
+			b.WriteString("\n ")
+			width = 1
+		}
+		b.WriteString(" " + string(kind))
+		width += len(kind) + 1
+	}
+	return b.String()
+}
 
 // config puts the flags over the file over what nightshift is configured with.
 func (o *simOptions) config() (geminitest.Config, error) {

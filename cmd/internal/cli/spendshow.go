@@ -188,10 +188,15 @@ func stoppedSentence(c limiter.CapState, now time.Time) string {
 	if len(c.Stopped) == 0 {
 		return ""
 	}
-	at := ""
+	money, at := usdApart(c.Used, c.Amount, c.Soft), ""
+	stop := c.Amount
 	if c.Soft > 0 && c.Soft < c.Amount {
-		at = fmt.Sprintf("; they stop at %s, the rest is for those who wait for answers", usd(c.Soft))
+		stop = c.Soft
+		at = fmt.Sprintf("; they stop at %s, the rest is for those who wait for answers", money[2])
+	}
+	if c.Used < stop && c.Next > 0 {
+		at += "; the next call may cost up to " + usd(c.Next)
 	}
 	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on by themselves at %s, or within seconds of a higher cap: "+
-		"nightshift spend set %s %s DOLLARS", strings.Join(c.Stopped, ", "), usd(c.Used), usd(c.Amount), c, at, clock(c.End, now), shownTarget(c.Node), c.Name)
+		"nightshift spend set %s %s DOLLARS", strings.Join(c.Stopped, ", "), money[0], money[1], c, at, clock(c.End, now), shownTarget(c.Node), c.Name)
 }

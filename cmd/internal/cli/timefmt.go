@@ -43,3 +43,23 @@ func usd(micro int64) string {
 	cents := (micro + 5_000) / 10_000
 	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
 }
+
+// usdApart prints amounts that are read beside one another: with as many digits as it
+// takes that different ones look different, and that something is not nothing.
+func usdApart(micro ...int64) []string {
+	for _, step := range []int64{10_000, 100, 1} { // a cent, a hundredth of it, all
+		out, seen, apart := []string{}, map[string]int64{}, true
+		for _, n := range micro {
+			rounded := (n + step/2) / step * step
+			text := fmt.Sprintf("$%d.%06d", rounded/1_000_000, rounded%1_000_000)
+			text = text[:len(text)-len(fmt.Sprint(step))+1]
+			was, ok := seen[text]
+			apart = apart && (!ok || was == n) && (rounded > 0 || n == 0)
+			seen[text], out = n, append(out, text)
+		}
+		if apart || step == 1 {
+			return out
+		}
+	}
+	return nil
+}
