@@ -14,6 +14,7 @@ const (
 	EventBreaker  = "breaker"  // a lane rests since its calls are hopeless: no quota, no money, no such model, a bad key
 	EventCooldown = "cooldown" // a lane rests since the provider asked for it
 	EventFeedback = "feedback" // the provider's refusals lowered a limit
+	EventProvider = "provider" // the provider fails for a lane, or is well again
 	EventAlert    = "alert"    // somebody should look
 	EventHealth   = "health"
 	EventLease    = "lease" // who leads

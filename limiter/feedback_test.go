@@ -92,6 +92,23 @@ func TestLoweredLimitBinds(t *testing.T) {
 	})
 }
 
+// A lane that has its first limit of calls at once for want of capacity says so, and
+// not that a 429 named a quota.
+func TestCapacityIsNo429(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.limits(Limits{RPM: 1000})
+		b.report(Capacity, "")
+		said := strings.Join(b.events(), "\n")
+		want := "concurrency none → 10000 (provider short of capacity: 503, or a 429 that names no quota): calls at once follow what it has room for from now on"
+		if !strings.Contains(said, want) || strings.Contains(said, "provider's 429") {
+			b.Errorf("events:\n%s\nwant %q", said, want)
+		}
+		if got := b.named("concurrency").Source; !strings.HasPrefix(got, "provider short of capacity") {
+			b.Errorf("its source is %q", got)
+		}
+	})
+}
+
 // Want of capacity lowers calls at once to 0.7 of those in flight, in a lane
 // without such a limit too, and lets one more go each second in which it is used.
 func TestCapacityLowersCallsAtOnce(t *testing.T) {

@@ -127,8 +127,8 @@ func (ch Change) how() string {
 	what := "quota unset"
 	if len(ch.Set) > 0 {
 		what = "quota set"
-		if ch.Set[0].Source == SourceProvider {
-			return "provider's 429"
+		if o := ch.Set[0]; o.Source == SourceProvider {
+			return o.said()
 		}
 	}
 	if by := ch.who(); by != "" {

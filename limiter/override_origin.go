@@ -13,10 +13,23 @@ func (o Override) origin(now time.Time) string {
 		text = at.Format("2 Jan 15:04")
 	}
 	if o.Source == SourceProvider {
-		return "provider's 429, " + text
+		return o.said() + ", " + text
 	}
 	return "quota set by " + cmp.Or(o.By, "somebody") + ", " + text
 }
+
+// said is which of the provider's answers set a value, for people. Calls at once
+// follow its capacity, all else a 429 that named a quota.
+func (o Override) said() string {
+	if o.Capacity() {
+		return "provider short of capacity: 503, or a 429 that names no quota"
+	}
+	return "provider's 429"
+}
+
+// Capacity says that the value is the limit of calls at once that a lane has since
+// the provider was short of capacity.
+func (o Override) Capacity() bool { return o.Source == SourceProvider && o.Name == "concurrency" }
 
 // origin says where the limit of a node comes from, for people: "nightshift.yaml",
 // "quota set by ada, 22:10". A provider's value does not decide where something

@@ -88,7 +88,7 @@ func noteShared(ctx context.Context, r reported, f Feedback) error {
 // it is lowered.
 func boundCalls(l Lane) Override {
 	return Override{Node: l.String(), Name: "concurrency", Value: unboundCalls, Source: SourceProvider,
-		Reason: "the provider was short of capacity: calls at once follow it from now on"}
+		Reason: "calls at once follow what it has room for from now on"}
 }
 
 // adopt makes a lower quotaValue our limit.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -29,6 +30,7 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 	l.meter(j, &out, seen)
 	if seen.Degraded == nil { // that another model answers says nothing of this lane
 		l.health.good()
+		l.recent.met(FailCause{}, l.w.cfg.Now())
 		l.way.open()
 		l.holds.forget(j.held())
 	}
@@ -96,6 +98,9 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 	out.answer = got.answer
 	if out.lane {
 		l.health.fail(now)
+	}
+	if v := seen.Verdict; out.lane || v.Kind == gemini.Backoff && v.Scope == gemini.ScopeModel {
+		l.recent.met(FailCause{Status: seen.Status, Reason: cmp.Or(v.Reason, "provider_error")}, now)
 	}
 	return out
 }

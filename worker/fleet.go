@@ -50,6 +50,7 @@ type LaneInfo struct {
 	Slots   int      `json:"slots"`
 	Busy    int      `json:"busy"`
 	Trouble *Trouble `json:"trouble,omitempty"`
+	Failing *Failing `json:"failing,omitempty"` // what its calls meet while the provider fails
 }
 
 // Trouble is why a worker cannot reach the provider.
@@ -156,6 +157,13 @@ func (r *registry) beat(ctx context.Context) error {
 func (r *registry) leave(ctx context.Context) error {
 	_, err := fleetCall(ctx, r.rdb, r.self().ID, "")
 	return err
+}
+
+// fleet is the other workers as they were at the last beat.
+func (r *registry) fleet() []WorkerInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.others)
 }
 
 // idleElsewhere is how many free slots the other workers had for a lane at the

@@ -8,6 +8,10 @@ const (
 	abortsKey = "nightshift:aborts" // sorted set of run ids by the Unix millisecond of their abort
 )
 
+// failingKey is there while a lane's workers say that the provider fails: when it
+// began, as a Unix time in milliseconds.
+func failingKey(lane string) string { return "nightshift:{failing:" + lane + "}" }
+
 func asynqKey(queue, name string) string { return "asynq:{" + queue + "}:" + name }
 
 // asynqQueues is the set of all queues.

@@ -35,6 +35,7 @@ type lane struct {
 	pulls  sync.WaitGroup
 	notice notices
 	health health
+	recent lastCalls
 	way    way
 	holds  holds
 }

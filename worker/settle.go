@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"nightshift/jobs"
@@ -89,6 +90,20 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 	return &waitError{text: waitText(out.why, until, now), after: out.wait}
 }
 
+// failedFor is before the cause in what asynq shows of a row that failed.
+const failedFor = " failed: "
+
+// FailedOf gives the cause of which a row's last attempt failed, from what asynq
+// shows of its task; "" when the row waits for something else.
+func FailedOf(lastErr string) string {
+	attempt, rest, ok := strings.Cut(lastErr, failedFor)
+	if !ok || !strings.HasPrefix(attempt, "attempt ") {
+		return ""
+	}
+	cause, _, _ := strings.Cut(rest, ": ")
+	return cause
+}
+
 // tryAgain counts a failure.
 func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
 	if err := l.w.cfg.Store.RetryWait(ctx, j.task); err != nil {
@@ -96,7 +111,7 @@ func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
 	}
 	l.w.stats.retries.Add(1)
 	after := backoff(j.attempt)
-	text := fmt.Sprintf("attempt %d of %d failed: %s: %s", j.attempt, l.attempts(j)+j.draft.Extra, out.fail.Cause, out.fail.Message)
+	text := fmt.Sprintf("attempt %d of %d"+failedFor+"%s: %s", j.attempt, l.attempts(j)+j.draft.Extra, out.fail.Cause, out.fail.Message)
 	if out.again {
 		after = backoff(0)
 	}

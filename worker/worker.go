@@ -151,10 +151,11 @@ func (w *Worker) Info() WorkerInfo {
 	info.Draining = w.stopping.Err() != nil
 	info.Done, info.Bad = w.stats.done.Load(), w.stats.bad.Load()
 	info.Retries, info.Waits = w.stats.retries.Load(), w.stats.waited.Load()
+	now := w.cfg.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, l := range w.lanes {
-		info.Lanes = append(info.Lanes, LaneInfo{Lane: name, Slots: l.slots.size(), Busy: l.slots.busy(), Trouble: l.way.trouble()})
+		info.Lanes = append(info.Lanes, LaneInfo{Lane: name, Slots: l.slots.size(), Busy: l.slots.busy(), Trouble: l.way.trouble(), Failing: l.recent.trouble(now)})
 	}
 	return info
 }
@@ -166,7 +167,7 @@ func (w *Worker) Info() WorkerInfo {
 func (w *Worker) Run(ctx context.Context) error {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){w.registry.run, w.aborts.run, w.deliverSpool, w.watchLanes} {
+	for _, loop := range []func(context.Context){w.registry.run, w.aborts.run, w.deliverSpool, w.watchLanes, w.tellFailing} {
 		loops.Go(func() { loop(background) })
 	}
 	var err error

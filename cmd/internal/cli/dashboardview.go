@@ -98,7 +98,7 @@ func eventLevel(kind string) dashboard.Level {
 	switch kind {
 	case limiter.EventAlert:
 		return dashboard.Bad
-	case limiter.EventPause, limiter.EventThrottle, limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback:
+	case limiter.EventPause, limiter.EventThrottle, limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventProvider:
 		return dashboard.Warn
 	}
 	return dashboard.Note

@@ -81,7 +81,7 @@ func runErrors(ctx context.Context, o *errorsOptions, be *backend, run jobs.Run)
 	} else {
 		err = o.printCauses(run, causes.sorted())
 	}
-	return firstError(err, o.noteCancelled(ctx, be, run), o.noteHold(ctx, be, run), o.noteUnknown(ctx, be))
+	return firstError(err, o.noteCancelled(ctx, be, run), o.noteRetries(ctx, be, run), o.noteHold(ctx, be, run), o.noteUnknown(ctx, be))
 }
 
 // noteHold: what keeps every row from being tried is in no row's result.

@@ -22,7 +22,7 @@ type eventsOptions struct {
 // eventKinds are what --kind may name.
 var eventKinds = []string{
 	limiter.EventPause, limiter.EventResume, limiter.EventThrottle, limiter.EventLimits,
-	limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventAlert,
+	limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventProvider, limiter.EventAlert,
 	limiter.EventHealth, limiter.EventLease, limiter.EventKeys,
 }
 

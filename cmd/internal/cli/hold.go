@@ -20,6 +20,8 @@ type hold struct {
 	// money comes that others want too. Nobody knows an end of what they hold.
 	unsure bool
 	paused bool // it is a pause, which holds whether or not a worker is there
+
+	failing bool // calls are made, and fail
 }
 
 // endless tells that nobody can say when what is held goes on.
@@ -37,7 +39,7 @@ func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.Worker
 		return hold{}, err
 	}
 	if lane.Scope() != b.conf.scope() {
-		return hold{}, nil // another project's limits are not ours to read
+		return failingHold(fleet, name, now), nil // another project's limits are not ours to read
 	}
 	s, err := b.lim.State(ctx, lane)
 	switch {
@@ -50,7 +52,20 @@ func (b *backend) holdOf(ctx context.Context, name string, fleet []worker.Worker
 	case s.Cooldown != nil && s.Cooldown.Until.After(s.At):
 		return hold{why: b.conf.restSentence(s.Cooldown, now), until: s.Cooldown.Until, unsure: true}, nil
 	}
-	return hold{}, nil
+	return failingHold(fleet, name, now), nil
+}
+
+// failingHold is what the calls of a lane meet while the provider fails.
+func failingHold(fleet []worker.WorkerInfo, lane string, now time.Time) hold {
+	f := worker.ProviderFails(fleet, lane)
+	if f == nil {
+		return hold{}
+	}
+	return hold{why: failingSentence(f, now), failing: true}
+}
+
+func failingSentence(f *worker.Failing, now time.Time) string {
+	return fmt.Sprintf("the provider %s since %s: %d of the last %d calls failed; rows wait and are tried again", f.Says(), clock(f.Since, now), f.Failed, f.Of)
 }
 
 // restSentence says why a lane rests, until when, and what would help.

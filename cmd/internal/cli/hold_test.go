@@ -85,15 +85,39 @@ func TestPhase(t *testing.T) {
 	for want, s := range map[string]runStatus{
 		"cancelled": {counts: counts(jobs.Cancelled, 5)},
 		"cancelled; at most 2 calls in flight may still finish": {counts: counts(jobs.Cancelled, 5), late: 2},
-		"ended, some failed":   {counts: counts(jobs.Failed, 1)},
-		"waiting for quota":    {counts: counts(jobs.Waiting, 1), Workers: 1},
-		"the provider is gone": {counts: counts(jobs.Waiting, 1), Workers: 1, Hold: "the provider is gone"},
-		"run r is paused":      {counts: counts(jobs.Waiting, 1), Hold: "run r is paused", hold: hold{paused: true}},
-		"no worker serves it":  {counts: counts(jobs.Waiting, 1), Hold: "the provider is gone"},
+		"ended, some failed":       {counts: counts(jobs.Failed, 1)},
+		"waiting for quota":        {counts: counts(jobs.Waiting, 1), Workers: 1},
+		"the provider is gone":     {counts: counts(jobs.Waiting, 1), Workers: 1, Hold: "the provider is gone"},
+		"run r is paused":          {counts: counts(jobs.Waiting, 1), Hold: "run r is paused", hold: hold{paused: true}},
+		"the provider answers 503": {counts: counts(jobs.Running, 1), Workers: 1, hold: hold{failing: true}, Hold: "the provider answers 503"},
+		"at work":                  {counts: counts(jobs.Running, 1), Workers: 1, Hold: "the provider is gone"},
+		"no worker serves it":      {counts: counts(jobs.Waiting, 1), Hold: "the provider is gone"},
 	} {
 		if got := s.phase(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestLoweredWait: what the provider's answers took off a limit is not held for
+// others, and the sentence says whose doing it is.
+func TestLoweredWait(t *testing.T) {
+	t.Parallel()
+	s := evening()
+	calls := limiter.LimitState{
+		Limit: limiter.Limit{Unit: limiter.Concurrency, Window: limiter.Held, Amount: 10_000}, Name: "concurrency", Effective: 1,
+		Lowered: &limiter.Lowering{PPM: 999_900}, Classes: []limiter.ClassUse{{Class: "interactive"}, {Class: "bulk"}},
+	}
+	s.Limits = append(s.Limits, calls)
+	want := "4,310 jobs wait for concurrency: 0 of 1 used (lowered since the provider is short of capacity; one more each second in which they are needed), 0 held for others; room comes as soon as a class gives some back."
+	if got := laneWait(s, laneStep(s, "bulk"), at(22, 0)); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s = evening()
+	s.Limits[0].Effective, s.Limits[0].Lowered = 850, &limiter.Lowering{PPM: 105_263}
+	want = "4,310 jobs wait and go one by one as rpm allows: 810 of 900 used in this minute (lowered from 1,000 since the provider refused what was admitted), 140 held for others."
+	if got := laneWait(s, laneStep(s, "bulk"), at(22, 0)); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -110,8 +110,12 @@ func (f *factory) printNotes(whose string, limits []limiter.LimitState) {
 			fmt.Fprintf(f.Out, "%s%s: %s\n", whose, l.Name, l.Source)
 		}
 		if w := l.Lowered; w != nil {
-			fmt.Fprintf(f.Out, "%s%s is lowered by %s after the provider refused what was admitted; all of it is back at %s if it refuses no more\n",
-				whose, l.Name, wholePercent(float64(w.PPM)/ppm), clock(w.Until, f.now()))
+			why := "the provider refused what was admitted"
+			if l.Window == limiter.Held {
+				why = "the provider was short of capacity"
+			}
+			fmt.Fprintf(f.Out, "%s%s is lowered by %s after %s; all of it is back at %s if it refuses no more\n",
+				whose, l.Name, wholePercent(float64(w.PPM)/ppm), why, clock(w.Until, f.now()))
 		}
 		if l.Shadow {
 			fmt.Fprintf(f.Out, "%s%s is in shadow and refuses nothing; it would have refused %s\n", whose, l.Name, plural(int(l.Shadowed), "call"))

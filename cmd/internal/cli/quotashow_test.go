@@ -154,6 +154,7 @@ func TestShowSet(t *testing.T) {
 	for _, x := range []limiter.Override{
 		{Node: lane.String(), Name: "rpm", Value: 300, By: "ada", At: at(21, 40)},
 		{Node: lane.String(), Name: "input_tpm", Value: 20_000, Source: limiter.SourceProvider, At: at(21, 50)},
+		{Node: lane.String(), Name: "concurrency", Value: 10_000, Source: limiter.SourceProvider, At: at(21, 55)},
 		{Node: "class/gone", Name: "guarantee", Value: 200_000, By: "bob", At: at(20, 0)},
 		{Node: "tenant/acme", Name: "rpm", Value: 200, By: "bob", At: at(20, 0)},
 	} {
@@ -162,11 +163,12 @@ func TestShowSet(t *testing.T) {
 	o.showSet(v)
 	want := `
 set over the configuration
-TARGET            VALUE             BY                  AT        TO UNDO
-gemini-3.5-flash  rpm 300           ada                 21:40:00  nightshift quota unset gemini-3.5-flash rpm
-gemini-3.5-flash  input_tpm 20,000  the provider's 429  21:50:00  nightshift quota unset gemini-3.5-flash input_tpm
-class/gone        guarantee 20 %    bob                 20:00:00  nightshift quota unset class/gone guarantee
-tenant/acme       rpm 200           bob                 20:00:00  nightshift quota unset tenant/acme rpm
+TARGET            VALUE               BY                               AT        TO UNDO
+gemini-3.5-flash  rpm 300             ada                              21:40:00  nightshift quota unset gemini-3.5-flash rpm
+gemini-3.5-flash  input_tpm 20,000    the provider's 429               21:50:00  nightshift quota unset gemini-3.5-flash input_tpm
+gemini-3.5-flash  concurrency 10,000  the provider's want of capacity  21:55:00  nightshift quota unset gemini-3.5-flash concurrency
+class/gone        guarantee 20 %      bob                              20:00:00  nightshift quota unset class/gone guarantee
+tenant/acme       rpm 200             bob                              20:00:00  nightshift quota unset tenant/acme rpm
 class/gone is not configured now: its guarantee has no effect until it is
 `
 	if b.String() != want {

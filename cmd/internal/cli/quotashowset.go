@@ -46,6 +46,9 @@ func (o *showOptions) showSet(v *quotaView) {
 		if s.Source == limiter.SourceProvider {
 			by = "the provider's 429"
 		}
+		if s.Capacity() {
+			by = "the provider's want of capacity"
+		}
 		t.row(target, s.Name+" "+valueText(s.Override), by, clock(s.At, o.now()), fmt.Sprintf("nightshift quota unset %s %s", shellWord(target), s.Name))
 	}
 	section(o.Out, "set over the configuration", t)

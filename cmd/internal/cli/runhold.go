@@ -18,10 +18,13 @@ func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pa
 		return hold{why: pauseSentence(p, now), until: p.Until, paused: true}, nil
 	}
 	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
-	if err != nil || h.why != "" {
+	if err != nil || h.why != "" && !h.failing {
 		return h, err
 	}
-	return b.moneyHold(ctx, run, now)
+	if money, err := b.moneyHold(ctx, run, now); err != nil || money.why != "" {
+		return money, err
+	}
+	return h, nil
 }
 
 // moneyHold is the cap that the rows of a run wait for; of several the one that

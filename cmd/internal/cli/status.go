@@ -135,7 +135,7 @@ func (s runStatus) phase() string {
 		return s.Hold
 	case s.Workers == 0:
 		return "no worker serves it"
-	case c[jobs.Running] > 0:
+	case c[jobs.Running] > 0 && !s.hold.failing:
 		return "at work"
 	case s.Hold != "":
 		return s.Hold

@@ -13,6 +13,7 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/scheduler"
+	"nightshift/worker"
 )
 
 // all is the operator's one screen: health now, who uses what, what is held
@@ -64,6 +65,9 @@ func (v *overview) printState(w io.Writer) {
 		fmt.Fprintf(w, "held back: %s\n", throttleSentence(t, v.At))
 	}
 	for _, l := range v.Lanes {
+		if f := worker.ProviderFails(v.Fleet, l.Lane.String()); f != nil {
+			fmt.Fprintf(w, "failing: %s: %s\n", l.Lane.Model, failingSentence(f, v.At))
+		}
 		if l.Cooldown != nil {
 			fmt.Fprintf(w, "resting: %s until %s (%s)\n", l.Lane.Model, clock(l.Cooldown.Until, v.At), strings.TrimSpace(string(l.Cooldown.Reason)+" "+l.Cooldown.Detail))
 		}

@@ -135,7 +135,7 @@ func laneWait(s limiter.LaneState, tightest wayStep, now time.Time) string {
 	case waits == 0:
 		return fmt.Sprintf("nothing of %s waits for quota.", tightest.node)
 	}
-	used := fmt.Sprintf("%s of %s used%s, %s held for others", amount(l.Unit, l.Used), amount(l.Unit, l.Amount), inWindow(l.Window), amount(l.Unit, heldForOthers(l)))
+	used := fmt.Sprintf("%s of %s used%s%s, %s held for others", amount(l.Unit, l.Used), amount(l.Unit, inForce(l)), inWindow(l.Window), loweredNote(l), amount(l.Unit, heldForOthers(l)))
 	if tightest.room > 0 {
 		return fmt.Sprintf("%s wait and go one by one as %s allows: %s.", n, tightest.name(), used)
 	}
@@ -178,8 +178,27 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Target(), p.Owner, clock(p.Since, now), until, why)
 }
 
+// inForce is a limit less what the provider's answers took off. That is nobody's.
+func inForce(l limiter.LimitState) int64 {
+	if l.Lowered == nil {
+		return l.Amount
+	}
+	return l.Effective + l.Outside + l.Margin
+}
+
+// loweredNote says why a limit is not what is set.
+func loweredNote(l limiter.LimitState) string {
+	switch {
+	case l.Lowered == nil:
+		return ""
+	case l.Window == limiter.Held:
+		return " (lowered since the provider is short of capacity; one more each second in which they are needed)"
+	}
+	return fmt.Sprintf(" (lowered from %s since the provider refused what was admitted)", amount(l.Unit, l.Amount))
+}
+
 func heldForOthers(l limiter.LimitState) int64 {
-	held := l.Amount - l.Effective
+	held := inForce(l) - l.Effective
 	for _, c := range l.Classes {
 		held += max(0, c.Protected-c.Used)
 	}
