@@ -166,7 +166,8 @@ func TestNoWayOut(t *testing.T) {
 	}
 	run := r.enqueue(1, spec(func(s *jobs.Spec) { s.Attempts = 1 }))
 	r.start(cfg)
-	r.until(run, 10*time.Second, "the row waits", func(c jobs.Counts) bool { return c[jobs.Waiting] == 1 })
+	// asynq writes its error after the ledger has been told
+	r.until(run, 10*time.Second, "the row waits", func(c jobs.Counts) bool { return c[jobs.Waiting] == 1 && r.task(run).LastErr != "" })
 	if task := r.task(run); task.Retried != 0 || !strings.HasPrefix(task.LastErr, "waiting for a way to the provider") {
 		t.Errorf("retried %d, error %q", task.Retried, task.LastErr)
 	}
