@@ -51,10 +51,10 @@ func (c *Config) softOf(kind string) int64 {
 // of a day's and month's.
 func (c Config) MostOf(class string, l BindingLimit) int64 {
 	kind, _, _ := strings.Cut(l.Node, "/")
-	soft := c.softOf(kind)
 	for _, x := range c.Classes {
-		if x.Name == class && x.Pausable && l.isCap() && soft > 0 {
-			return part(l.Amount, soft)
+		var s share
+		if s.soften(x, l.Limit, c.softOf(kind)); x.Name == class && s.soft > 0 {
+			return s.soft
 		}
 	}
 	return l.Amount
