@@ -10,10 +10,6 @@ import (
 	"nightshift/limiter"
 )
 
-// leastPause keeps a wait in place from turning into a busy loop, whatever
-// retry times it is given.
-const leastPause = 20 * time.Millisecond
-
 // admit gets the permit, waiting in place as long as the class may.
 func (c *call) admit() error {
 	switch {
@@ -26,7 +22,7 @@ func (c *call) admit() error {
 		return err
 	}
 	start := time.Now()
-	err := c.acquire(start)
+	err := c.acquire()
 	c.obs.Waited = time.Since(start)
 	if c.t.cfg.Observe {
 		return c.observe(err)
@@ -40,40 +36,23 @@ func (c *call) admit() error {
 	return c.worthSending(0)
 }
 
-// acquire asks until there is a permit, a refusal for good, or no time to wait.
-func (c *call) acquire(start time.Time) error {
+// acquire gets a permit, or the refusal that the call ends with.
+func (c *call) acquire() error {
 	req := c.request()
 	budget := cmp.Or(c.caller.MaxWait, c.t.cfg.MaxWait[c.caller.Class])
 	if c.t.cfg.Observe {
 		budget = 0
 	}
-	for {
-		permit, err := c.askGate(req)
-		if err == nil {
-			c.obs.Permit, c.obs.Over = permit, cmp.Or(c.obs.Over, permit.Over)
-			return nil
-		}
-		var denied *limiter.Denied
-		if !errors.As(err, &denied) {
-			c.giveBack(req)
-			return err
-		}
-		if denied.Reason == limiter.ReasonUnavailable && c.asked {
-			c.giveBack(req)
-		}
-		pause := max(denied.RetryAfter(), leastPause)
-		if !mayWait(denied) || time.Since(start)+pause > budget || c.worthSending(pause) != nil {
-			return err
-		}
-		if !sleep(c.ctx, pause) {
-			return c.ctx.Err()
-		}
+	permit, err := acquireWaiting(c.ctx, callGate{c.t.cfg.Gate, c}, req, budget, c.worthSending)
+	if err == nil {
+		c.obs.Permit, c.obs.Over = permit, cmp.Or(c.obs.Over, permit.Over)
+		return nil
 	}
-}
-
-// mayWait says whether asking again later can help a caller that waits here.
-func mayWait(d *limiter.Denied) bool {
-	return !d.Permanent && d.Reason != limiter.ReasonSlots && d.Reason != limiter.ReasonUnavailable
+	var denied *limiter.Denied
+	if !errors.As(err, &denied) || denied.Reason == limiter.ReasonUnavailable && c.asked {
+		c.giveBack(req)
+	}
+	return err
 }
 
 func (c *call) request() limiter.Request {
@@ -138,18 +117,6 @@ func (c *call) admitCount() error {
 		d.Used, d.Shortage = d.Limit, 1
 		d.RetryAfterMS, d.RetryAt = max(1, wait.Milliseconds()), c.t.cfg.Now().Add(wait)
 	})
-}
-
-// sleep waits; false when the context ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
