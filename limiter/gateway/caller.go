@@ -33,41 +33,53 @@ func (g *Gateway) observedClass() string {
 
 // callerOf finds out who calls with a key, and as what. A report may name a
 // feature for each of its calls, so it need not have one of its own.
-func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needFeature bool) (gemini.Caller, *apiError) {
+func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needFeature bool) (Identity, gemini.Caller, *apiError) {
 	who, refused := g.identify(ctx, key)
 	if refused != nil {
-		return gemini.Caller{}, refused
+		return who, gemini.Caller{}, refused
 	}
 	class, refused := g.classOf(who, h.Get(headerClass))
 	if refused != nil {
-		return gemini.Caller{}, refused
+		return who, gemini.Caller{}, refused
 	}
-	feature := cmp.Or(h.Get(headerFeature), who.Feature)
-	if !featurePattern.MatchString(feature) && (feature != "" || needFeature) {
-		return gemini.Caller{}, badFeature(feature, who)
+	feature := who.feature(h.Get(headerFeature))
+	if feature != "" || needFeature {
+		if refused := who.refuses("x-nightshift-feature", feature); refused != nil {
+			return who, gemini.Caller{}, refused
+		}
 	}
 	path := who.Path
 	path.Key = cmp.Or(path.Key, who.ID)
-	return gemini.Caller{Class: class, Feature: feature, Path: path}, nil
+	return who, gemini.Caller{Class: class, Feature: feature, Path: path}, nil
 }
 
-func badFeature(feature string, who Identity) *apiError {
-	if feature == "" {
-		return badRequest("the call names no feature and key %s has none by default: send x-nightshift-feature: NAME", who.ID)
+// refuses says why a call, whose field names a feature, cannot be for it.
+func (i Identity) refuses(field, feature string) *apiError {
+	only := ""
+	if len(i.Features) > 0 {
+		only = " of " + strings.Join(i.Features, ", ")
 	}
-	return badRequest("x-nightshift-feature: want 1 to 64 of a-z, 0-9, dot, dash and underscore")
+	switch {
+	case feature == "":
+		return badRequest("%s: the call names none and key %s has none by default: want a name%s", field, i.ID, only)
+	case !featurePattern.MatchString(feature):
+		return badRequest("%s: want 1 to 64 of a-z, 0-9, dot, dash and underscore", field)
+	case !i.May(feature):
+		return fail(http.StatusForbidden, permissionDenied, "%s: key %s may not be used for %q, only for one%s", field, i.ID, feature, only)
+	}
+	return nil
 }
 
 // identify gives the key's identity, if its project is ours.
 func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError) {
 	who, err := g.cfg.Keys.Lookup(ctx, key)
 	switch {
-	case g.cfg.Observe && err != nil && !errors.Is(err, ErrRevoked) && !errors.Is(err, ErrExpired):
+	case g.cfg.Observe && err != nil && !over(err):
 		hash := keyHash(key)
 		return Identity{ID: idOf(hash), Project: g.project, Class: g.observedClass(), Feature: "unknown-" + hash[:8]}, nil
 	case errors.Is(err, ErrUnknownKey):
 		return who, badKey("API key not valid. Please pass a valid API key.")
-	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExpired):
+	case over(err):
 		return who, badKey("API key not valid: " + err.Error() + " (" + who.ID + "). Please pass a valid API key.")
 	case err != nil:
 		g.say("keys", "callers cannot be identified: Redis does not answer", err)
@@ -76,6 +88,11 @@ func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError
 		return who, fail(http.StatusForbidden, permissionDenied, "key %s belongs to project %q, this gateway serves project %q", who.ID, who.Project, g.project)
 	}
 	return who, nil
+}
+
+// over holds for what is said of a key that held once.
+func over(err error) bool {
+	return errors.Is(err, ErrRevoked) || errors.Is(err, ErrRotated) || errors.Is(err, ErrExpired)
 }
 
 // badKey is what Gemini answers for a key that it does not know.

@@ -16,6 +16,7 @@ type visit struct {
 	w       *slowWriter
 	r       *http.Request
 	trace   string
+	who     Identity // whose key it came with
 	caller  gemini.Caller
 	obs     *gemini.Observation // nil until the call is handed to the transport
 	body    *body               // nil until then
@@ -56,7 +57,7 @@ func (v *visit) serve(key string, bad *apiError) *apiError {
 	if bad != nil {
 		return bad
 	}
-	if v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header, path != observePath); err != nil {
+	if v.who, v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header, path != observePath); err != nil {
 		return err
 	}
 	v.caller.TraceID = v.trace

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,25 +16,40 @@ import (
 
 // Identity is whom a key stands for.
 type Identity struct {
-	ID      string       `json:"id"`                // "k_" and twelve hex digits of the key's hash; safe to show
-	Name    string       `json:"name"`              // for people
-	Project string       `json:"project"`           // the provider project that its calls count in
-	Class   string       `json:"class"`             // the highest class it may use
-	Feature string       `json:"feature,omitempty"` // of a call that names none; "" makes every call name one
-	Path    limiter.Path `json:"path,omitzero"`     // on whose behalf; Key is the ID when empty
-	Adopted bool         `json:"adopted,omitempty"` // a provider's key of the team's own, known by its hash
-	Created time.Time    `json:"created"`           //
-	Expires time.Time    `json:"expires,omitzero"`  // by the clock of who looks it up; zero: never
-	Revoked time.Time    `json:"revoked,omitzero"`  // zero: it holds
+	ID      string `json:"id"`                // "k_" and twelve hex digits of the first secret's hash, also after Rotate; safe to show
+	Name    string `json:"name"`              // for people
+	Project string `json:"project"`           // the provider project that its calls count in
+	Class   string `json:"class"`             // the highest class it may use
+	Feature string `json:"feature,omitempty"` // of a call that names none; "" makes every call name one
+	// Features are the only ones that its calls may name; none means any.
+	Features []string     `json:"features,omitempty"`
+	Path     limiter.Path `json:"path,omitzero"`     // on whose behalf; Key is the ID when empty
+	Adopted  bool         `json:"adopted,omitempty"` // a provider's key of the team's own, known by its hash
+	Created  time.Time    `json:"created"`           //
+	Expires  time.Time    `json:"expires,omitzero"`  // by the clock of who looks it up; zero: never
+	Revoked  time.Time    `json:"revoked,omitzero"`  // zero: it holds
+	Rotated  time.Time    `json:"rotated,omitzero"`  // when a newer secret took this one's place, which then holds until Expires; zero for the newest
+	// OldUntil is how long the secret before this one still holds; zero: there is
+	// none. Only List fills it.
+	OldUntil time.Time `json:"old_secret_until,omitzero"`
 }
 
-// What Keys say of a key that is not accepted. ErrRevoked and ErrExpired come
-// with the identity that the key had.
+// What Keys say of a key that is not accepted. All but ErrUnknownKey come with
+// the identity that the key had.
 var (
 	ErrUnknownKey = errors.New("no such key")
 	ErrRevoked    = errors.New("the key was revoked")
 	ErrExpired    = errors.New("the key has expired")
+	ErrRotated    = errors.New("the key was rotated, and this secret of it no longer holds")
 )
+
+// over says why a secret whose time is over no longer holds.
+func (i Identity) over() error {
+	if !i.Rotated.IsZero() {
+		return ErrRotated
+	}
+	return ErrExpired
+}
 
 // IdentityError names the field of an identity that cannot be.
 type IdentityError struct{ Field, Why string }
@@ -75,7 +92,45 @@ func (i Identity) check(now time.Time) error {
 	case !i.Expires.IsZero() && !i.Expires.After(now):
 		return &IdentityError{"expires", i.Expires.UTC().Format(time.RFC3339) + " is in the past"}
 	}
+	if err := i.checkFeatures(); err != nil {
+		return err
+	}
 	return checkPath(i.Path)
+}
+
+// mostFeatures bounds what a key may list: more is a key without restriction.
+const mostFeatures = 32
+
+func (i Identity) checkFeatures() error {
+	if len(i.Features) > mostFeatures {
+		return &IdentityError{"features", fmt.Sprintf("%d are too many: want at most %d, or none for any", len(i.Features), mostFeatures)}
+	}
+	for n, f := range i.Features {
+		switch {
+		case !featurePattern.MatchString(f):
+			return &IdentityError{"features", fmt.Sprintf("%q: want 1 to 64 of a-z, 0-9, dot, dash and underscore", f)}
+		case slices.Contains(i.Features[:n], f):
+			return &IdentityError{"features", fmt.Sprintf("%s is there twice", f)}
+		}
+	}
+	if i.Feature != "" && !i.May(i.Feature) {
+		return &IdentityError{"feature", fmt.Sprintf("%s is not among the features that the key may name (%s)", i.Feature, strings.Join(i.Features, ", "))}
+	}
+	return nil
+}
+
+// May says whether the key's calls may be for a feature.
+func (i Identity) May(feature string) bool {
+	return len(i.Features) == 0 || slices.Contains(i.Features, feature)
+}
+
+// feature is that of a call which asks for one or, with "", for none: the
+// default, or the only one that the key may name.
+func (i Identity) feature(asked string) string {
+	if asked == "" && i.Feature == "" && len(i.Features) == 1 {
+		return i.Features[0]
+	}
+	return cmp.Or(asked, i.Feature)
 }
 
 func checkPath(p limiter.Path) error {

@@ -3,15 +3,18 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // all gives the identities by hash.
-func (k *Keys) all(ctx context.Context) (map[string]Identity, error) {
-	fields, err := k.rdb.HGetAll(ctx, redisKeys).Result()
+func (k *Keys) all(ctx context.Context, from redis.Cmdable) (map[string]Identity, error) {
+	fields, err := from.HGetAll(ctx, redisKeys).Result()
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
@@ -27,14 +30,13 @@ func (k *Keys) all(ctx context.Context) (map[string]Identity, error) {
 	return out, nil
 }
 
-// find looks a key up by its id or its name.
-func (k *Keys) find(ctx context.Context, id string) (hash string, found Identity, err error) {
-	all, err := k.all(ctx)
-	if err != nil {
-		return "", Identity{}, err
-	}
+// pick looks an identity up by its id or its name, with its newest secret's hash.
+func pick(all map[string]Identity, id string) (hash string, found Identity, err error) {
 	var named []string
 	for h, i := range all {
+		if !i.Rotated.IsZero() {
+			continue
+		}
 		if i.ID == id {
 			return h, i, nil
 		}
@@ -50,6 +52,39 @@ func (k *Keys) find(ctx context.Context, id string) (hash string, found Identity
 	}
 	slices.Sort(named)
 	return "", Identity{}, fmt.Errorf("keys: %d keys are named %q: use an id of %s", len(named), id, strings.Join(named, ", "))
+}
+
+// change reads all identities and stores the fields that follow from them: all
+// of them, or none when somebody else came between for too long.
+func (k *Keys) change(ctx context.Context, then func(map[string]Identity) (map[string]string, error)) error {
+	once := func(tx *redis.Tx) error {
+		all, err := k.all(ctx, tx)
+		if err != nil {
+			return err
+		}
+		fields, err := then(all)
+		if err != nil || len(fields) == 0 {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.HSet(ctx, redisKeys, fields).Err() })
+		return err
+	}
+	var err error = redis.TxFailedErr
+	for tries := 0; tries < 20 && errors.Is(err, redis.TxFailedErr); tries++ {
+		err = k.rdb.Watch(ctx, once, redisKeys)
+	}
+	if errors.Is(err, redis.TxFailedErr) {
+		return errors.New("keys: others change them at the same time; nothing was changed")
+	}
+	return err
+}
+
+func jsonOf(i Identity) string {
+	b, err := json.Marshal(i)
+	if err != nil {
+		panic(err) // our own type: strings and times
+	}
+	return string(b)
 }
 
 // read gives what is stored under a hash; a revoked key's identity comes with ErrRevoked.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +42,7 @@ const leastKey = 20
 // sets. The secret is given here and never again. A field that cannot be is an
 // *IdentityError.
 func (k *Keys) Add(ctx context.Context, i Identity) (secret, id string, err error) {
-	secret = SecretPrefix + rand.Text() + rand.Text()
+	secret = newSecret()
 	i.Adopted = false
 	id, err = k.put(ctx, secret, i)
 	if err != nil {
@@ -56,17 +55,14 @@ func (k *Keys) Add(ctx context.Context, i Identity) (secret, id string, err erro
 // team's key for Gemini. The key itself is not kept. One that is known already
 // is a *TakenError.
 func (k *Keys) Adopt(ctx context.Context, key string, i Identity) (id string, err error) {
-	switch {
-	case len(key) < leastKey || len(key) > 512:
-		return "", &IdentityError{"key", fmt.Sprintf("want %d to 512 characters, it has %d", leastKey, len(key))}
-	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", &IdentityError{"key", "it holds a space, a line break or a character that no header can carry"}
-	case strings.HasPrefix(key, SecretPrefix):
-		return "", &IdentityError{"key", "keys that begin with " + SecretPrefix + " are made by `keys add`"}
+	if err := adoptable(key); err != nil {
+		return "", err
 	}
 	i.Adopted = true
 	return k.put(ctx, key, i)
 }
+
+func newSecret() string { return SecretPrefix + rand.Text() + rand.Text() }
 
 func (k *Keys) put(ctx context.Context, key string, i Identity) (string, error) {
 	i.Name = strings.TrimSpace(i.Name)
@@ -74,13 +70,9 @@ func (k *Keys) put(ctx context.Context, key string, i Identity) (string, error) 
 		return "", err
 	}
 	hash := keyHash(key)
-	i.ID, i.Created, i.Revoked = idOf(hash), k.now().UTC().Truncate(time.Second), time.Time{}
+	i.ID, i.Created, i.Revoked, i.Rotated = idOf(hash), k.now().UTC().Truncate(time.Second), time.Time{}, time.Time{}
 	i.Path.Key = cmp.Or(i.Path.Key, i.ID)
-	b, err := json.Marshal(i)
-	if err != nil {
-		return "", err
-	}
-	fresh, err := k.rdb.HSetNX(ctx, redisKeys, hash, b).Result()
+	fresh, err := k.rdb.HSetNX(ctx, redisKeys, hash, jsonOf(i)).Result()
 	if err != nil {
 		return "", fmt.Errorf("keys: %w", err)
 	}
@@ -98,27 +90,54 @@ func (k *Keys) taken(ctx context.Context, hash string, i Identity) error {
 	return &TakenError{Known: known, Project: i.Project}
 }
 
-// List gives all identities, revoked ones too, the oldest first.
+// List gives all identities, revoked ones too, the oldest first. One that was
+// rotated is there once, with its newest secret's dates and OldUntil.
 func (k *Keys) List(ctx context.Context) ([]Identity, error) {
-	all, err := k.all(ctx)
-	return slices.SortedFunc(maps.Values(all), func(a, b Identity) int {
+	all, err := k.all(ctx, k.rdb)
+	return slices.SortedFunc(maps.Values(newest(all, k.now())), func(a, b Identity) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	}), err
 }
 
-// Revoke ends a key, named by its id, or by its name when only one key that
-// holds has it. Every gateway refuses it within a second. It gives the identity
-// as it was revoked; revoking again changes nothing. ErrUnknownKey is an id
-// that no key has.
-func (k *Keys) Revoke(ctx context.Context, id string) (Identity, error) {
-	hash, i, err := k.find(ctx, id)
-	if err != nil || !i.Revoked.IsZero() {
-		return i, err
+// newest gives identities by id, each with its newest secret's dates.
+func newest(all map[string]Identity, now time.Time) map[string]Identity {
+	out, until := map[string]Identity{}, map[string]time.Time{}
+	for _, i := range all {
+		switch {
+		case i.Rotated.IsZero():
+			out[i.ID] = i
+		case i.Revoked.IsZero() && i.Expires.After(now) && i.Expires.After(until[i.ID]):
+			until[i.ID] = i.Expires
+		}
 	}
-	i.Revoked = k.now().UTC().Truncate(time.Second)
-	if err := k.rdb.HSetNX(ctx, redisKeys, hash+revokedField, i.Revoked.Format(time.RFC3339)).Err(); err != nil {
-		return Identity{}, fmt.Errorf("keys: %w", err)
+	for id, i := range out {
+		i.OldUntil = until[id]
+		out[id] = i
 	}
-	k.cache.drop(hash)
-	return i, nil
+	return out
+}
+
+// Revoke ends a key with all its secrets, named by its id, or by its name when
+// only one key that holds has it. Every gateway refuses it within a second. It
+// gives the identity as it was revoked; revoking again changes nothing.
+// ErrUnknownKey is an id that no key has.
+func (k *Keys) Revoke(ctx context.Context, id string) (gone Identity, err error) {
+	at := k.now().UTC().Truncate(time.Second)
+	err = k.change(ctx, func(all map[string]Identity) (map[string]string, error) {
+		if _, gone, err = pick(all, id); err != nil {
+			return nil, err
+		}
+		fields := map[string]string{}
+		for hash, i := range all {
+			if i.ID == gone.ID && i.Revoked.IsZero() {
+				fields[hash+revokedField] = at.Format(time.RFC3339)
+			}
+		}
+		if gone.Revoked.IsZero() {
+			gone.Revoked = at
+		}
+		return fields, nil
+	})
+	k.cache.clear()
+	return gone, err
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestAddAndLookup(t *testing.T) {
 	}
 	want := chatKey
 	want.ID, want.Path.Key, want.Created = id, id, k.now
-	if got := k.want(k.Keys, secret, nil); got != want {
+	if got := k.want(k.Keys, secret, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, wrong := range []string{secret + "x", secret[:len(secret)-1], "", strings.ToLower(secret), id} {
@@ -67,7 +68,7 @@ func TestAddAndLookup(t *testing.T) {
 		}
 	}
 	list, err := k.List(t.Context())
-	if err != nil || len(list) != 1 || list[0] != want {
+	if err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], want) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -158,7 +159,7 @@ func TestAdopt(t *testing.T) {
 	}
 	other := chatKey
 	other.Project = "second"
-	for i, want := range map[Identity]string{chatKey: "known already as " + id, other: `of project "proj": a key belongs to one project`} {
+	for want, i := range map[string]Identity{"known already as " + id: chatKey, `of project "proj": a key belongs to one project`: other} {
 		var taken *TakenError
 		if _, err := k.Adopt(t.Context(), theirKey, i); !errors.As(err, &taken) || !strings.Contains(err.Error(), want) || taken.Known.ID != id {
 			t.Errorf("adopted again for %s: %v", i.Project, err)

@@ -17,8 +17,8 @@ const (
 	mostKept = 4096
 )
 
-// Lookup gives the identity of a key. ErrUnknownKey, ErrRevoked and ErrExpired
-// say why there is none to use; any other error is Redis's.
+// Lookup gives the identity of a key. ErrUnknownKey, ErrRevoked, ErrRotated and
+// ErrExpired say why there is none to use; any other error is Redis's.
 func (k *Keys) Lookup(ctx context.Context, key string) (Identity, error) {
 	hash, now := keyHash(key), k.now()
 	l, known := k.cache.get(hash)
@@ -26,7 +26,7 @@ func (k *Keys) Lookup(ctx context.Context, key string) (Identity, error) {
 		l = k.look(ctx, hash, now, l)
 	}
 	if l.err == nil && !l.identity.Expires.IsZero() && !now.Before(l.identity.Expires) {
-		return l.identity, ErrExpired
+		return l.identity, l.identity.over()
 	}
 	return l.identity, l.err
 }
@@ -95,8 +95,8 @@ func (c *lookups) shrinkLocked() {
 	}
 }
 
-func (c *lookups) drop(hash string) {
+func (c *lookups) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.kept, hash)
+	clear(c.kept)
 }

@@ -102,16 +102,17 @@ func (v *visit) nameDirect(c *gemini.DirectCall, r report) (err *apiError) {
 	}
 	if r.Class != "" {
 		// The key's class is as high as its holder may say.
-		if c.Class, err = v.g.classOf(Identity{ID: v.caller.Path.Key, Class: v.caller.Class}, r.Class); err != nil {
+		if c.Class, err = v.g.classOf(Identity{ID: v.who.ID, Class: v.caller.Class}, r.Class); err != nil {
 			return err
 		}
 	}
 	if r.Feature != "" {
 		c.Feature = r.Feature
 	}
+	if err := v.who.refuses("feature", c.Feature); err != nil {
+		return err
+	}
 	switch {
-	case !featurePattern.MatchString(c.Feature):
-		return badRequest("feature: %.80q: want 1 to 64 of a-z, 0-9, dot, dash and underscore", c.Feature)
 	case r.TraceID != "" && !tracePattern.MatchString(r.TraceID):
 		return badRequest("trace_id: %.80q: want 8 to 64 of letters, digits, dot, dash and underscore", r.TraceID)
 	}
