@@ -15,6 +15,9 @@ func (q *request) checkGenerate(g *generateRequest) *reply {
 		}
 	}
 	q.prompts = []*prompt{g.prompt()}
+	if bad := g.readTools(); bad != nil {
+		return bad
+	}
 	return g.GenerationConfig.check()
 }
 

@@ -9,6 +9,7 @@ import (
 // said is one candidate before it is written.
 type said struct {
 	text   string
+	call   *functionCall // instead of a text; nil: none
 	tokens int64
 	finish string
 }
@@ -83,18 +84,21 @@ func (v *visit) say(index int, room int64) said {
 	case v.has(FaultNoText):
 		return said{finish: "STOP"}
 	}
-	text := v.author(index).answer()
+	a := v.author(index)
+	if d := v.q.generate.called(a.prompt); d != nil {
+		return v.sayCall(a, d, room)
+	}
+	text := a.answer()
 	for _, stop := range v.q.generate.GenerationConfig.StopSequences {
 		text, _, _ = strings.Cut(text, stop)
 	}
 	if v.has(FaultBadJSON) {
 		text = text[:len(text)/2]
 	}
-	a := said{text, countText(text), "STOP"}
-	if a.tokens > room {
-		a.text, a.tokens, a.finish = cutText(text, room), room, "MAX_TOKENS"
+	if n := countText(text); n <= room {
+		return said{text: text, tokens: n, finish: "STOP"}
 	}
-	return a
+	return said{text: cutText(text, room), tokens: room, finish: "MAX_TOKENS"}
 }
 
 // write puts the candidates into one body, or into the chunks of a stream.
@@ -108,7 +112,7 @@ func (v *visit) write(all []said, u usage) *reply {
 		return okReply(resp)
 	}
 	for i, a := range all {
-		resp.Candidates = append(resp.Candidates, v.candidate(i, a.text, a.finish, true))
+		resp.Candidates = append(resp.Candidates, v.candidate(i, a, true))
 	}
 	return okReply(resp)
 }
@@ -149,10 +153,10 @@ func (v *visit) responseID() string {
 	return string(id[:])
 }
 
-// candidate writes a text, or a piece of it. The first piece carries the
+// candidate writes what was said, or a piece of it. The first piece carries the
 // thoughts when they were asked for.
-func (v *visit) candidate(index int, text, finish string, first bool) candidate {
-	c := candidate{Index: index, FinishReason: finish}
+func (v *visit) candidate(index int, a said, first bool) candidate {
+	c := candidate{Index: index, FinishReason: a.finish}
 	if v.has(FaultNoFinish) {
 		c.FinishReason = ""
 	}
@@ -160,14 +164,17 @@ func (v *visit) candidate(index int, text, finish string, first bool) candidate 
 		summary := "**Reading the request**\n\nI look at what is asked and at what must not be left out.\n"
 		c.Content.Parts = append(c.Content.Parts, part{Text: &summary, Thought: true})
 	}
-	if text != "" {
-		c.Content.Parts = append(c.Content.Parts, part{Text: &text})
+	if a.text != "" {
+		c.Content.Parts = append(c.Content.Parts, part{Text: &a.text})
+	}
+	if a.call != nil {
+		c.Content.Parts = append(c.Content.Parts, v.callPart(a.call))
 	}
 	if c.Content.Parts != nil {
 		c.Content.Role = "model"
 	}
-	if finish == "SAFETY" {
-		c.SafetyRatings = ratings(finish)
+	if a.finish == "SAFETY" {
+		c.SafetyRatings = ratings(a.finish)
 	}
 	return c
 }

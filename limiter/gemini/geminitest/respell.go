@@ -24,8 +24,8 @@ func respell(body []byte) []byte {
 
 // opaque are the fields whose content has names of the client's own.
 var opaque = map[string]bool{
-	"args": true, "response": true, "properties": true, "$defs": true, "labels": true, "responseJsonSchema": true,
-	"parameters": true, "parametersJsonSchema": true, "partMetadata": true,
+	"args": true, "response": true, "$defs": true, "labels": true, "responseJsonSchema": true,
+	"parametersJsonSchema": true, "partMetadata": true, "default": true, "example": true,
 }
 
 var lists = map[string]bool{"contents": true, "parts": true, "safetySettings": true, "tools": true, "requests": true, "stopSequences": true}
@@ -41,18 +41,28 @@ func respelled(name string, v any) any {
 		}
 		return v
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			key = camel(key)
-			value = respelled(key, value)
-			if _, list := value.([]any); lists[key] && !list {
-				value = []any{value}
-			}
-			out[key] = value
-		}
-		return out
+		return respelledObject(name == "properties", v)
 	}
 	return v
+}
+
+// respelledObject respells the fields of an object. The properties of a schema
+// have names of the client's own, but what is in them has not.
+func respelledObject(properties bool, v map[string]any) map[string]any {
+	out := make(map[string]any, len(v))
+	for key, value := range v {
+		if properties {
+			out[key] = respelled("", value)
+			continue
+		}
+		key = camel(key)
+		value = respelled(key, value)
+		if _, list := value.([]any); lists[key] && !list {
+			value = []any{value}
+		}
+		out[key] = value
+	}
+	return out
 }
 
 func camel(s string) string {

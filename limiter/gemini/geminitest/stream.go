@@ -11,7 +11,10 @@ const chunkTokens = 16
 // stream cuts the answer into chunks. Usage is cumulative, as at Gemini.
 func (v *visit) stream(all []said, u usage) *reply {
 	var chunks []generateResponse
-	pieces := int(u.output/int64(len(all)))/chunkTokens + 1
+	pieces := 1
+	if all[0].call == nil {
+		pieces += int(u.output/int64(len(all))) / chunkTokens
+	}
 	if reason := v.blocked(); reason != "" {
 		chunk := v.envelope(u)
 		chunk.PromptFeedback = &promptFeedback{reason, ratings(reason)}
@@ -23,11 +26,11 @@ func (v *visit) stream(all []said, u usage) *reply {
 		so.output = u.output * int64(i+1) / int64(pieces)
 		chunk := v.envelope(so)
 		for index, a := range all {
-			text, finish := piece(a.text, i, pieces), ""
-			if last {
-				finish = a.finish
+			part := said{text: piece(a.text, i, pieces)}
+			if last { // a call is sent whole
+				part.call, part.finish = a.call, a.finish
 			}
-			chunk.Candidates = append(chunk.Candidates, v.candidate(index, text, finish, i == 0))
+			chunk.Candidates = append(chunk.Candidates, v.candidate(index, part, i == 0))
 		}
 		chunks = append(chunks, chunk)
 	}

@@ -19,6 +19,9 @@ type generateRequest struct {
 	Labels            json.RawMessage  `json:"labels"`
 	Store             json.RawMessage  `json:"store"`
 	ContinuationToken json.RawMessage  `json:"continuationToken"`
+
+	functions []declaration // of the tools
+	calling   toolConfig
 }
 
 type content struct {
