@@ -31,6 +31,8 @@ type call struct {
 	leave   func()             // gives its place in the local allowance back; nil without one
 	unbound context.CancelFunc // frees the timer of a stream's bound; nil without one
 	ended   sync.Once          // the permit is settled and the record kept once, whoever ends the call
+	lent    bool               // its holder makes it, elsewhere (Lender)
+	closed  *answer            // of a lent one: what its holder says of the answer
 	flowing bool               // its answer is a stream that the caller reads
 	pending bool               // its record waits until it is known what the caller gets
 	failure error              // of the pending record
@@ -100,7 +102,13 @@ func (c *call) estimate() error {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
 	c.obs.Estimate = c.guess.Amounts
-	if c.guess.Least > c.model.Context && !c.route.rule.perText { // the context is that of each text
+	return c.fitsContext()
+}
+
+// fitsContext refuses a prompt over the model's context, which is that of each
+// text or request where there are several.
+func (c *call) fitsContext() error {
+	if c.guess.Least > c.model.Context && !c.route.rule.perText && c.guess.Amounts[limiter.Requests] <= 1 {
 		if c.t.cfg.Observe {
 			c.obs.Over = string(limiter.ReasonTooLarge)
 			return nil

@@ -92,7 +92,7 @@ func NewMeter(rdb redis.UniversalClient, scope limiter.Scope, opts MeterOptions)
 
 // Put counts a call. It never waits for Redis.
 func (m *Meter) Put(r Record) {
-	if !rules[r.Method].tokens || r.Scope != "" && r.Scope != m.scope.String() {
+	if !r.Lent && !rules[r.Method].tokens || r.Scope != "" && r.Scope != m.scope.String() {
 		return
 	}
 	m.mu.Lock()

@@ -143,6 +143,7 @@ func refusedThere(r Record) bool {
 func (s *UsageSample) countTime(r Record) {
 	whole := time.Duration(r.WaitMS+r.TookMS) * time.Millisecond
 	switch {
+	case r.Lent && (r.TookMS == 0 || !rules[r.Method].tokens): // its holder does not say how long, or a session or batch
 	case !rules[r.Method].stream:
 		s.Latency.Add(whole)
 	case r.FirstMS > 0:

@@ -37,6 +37,7 @@ type Record struct {
 	// observed, or reported afterwards.
 	Over   string `json:"over,omitempty"`
 	Direct bool   `json:"direct,omitempty"` // made elsewhere and reported (Direct)
+	Lent   bool   `json:"lent,omitempty"`   // made elsewhere, under a permit of ours (Lender)
 	Soft   bool   `json:"soft,omitempty"`   // let through by the local allowance
 	WaitMS int64  `json:"wait_ms"`
 	TookMS int64  `json:"took_ms"`
@@ -98,7 +99,7 @@ func (c *call) put(err error) {
 		Run: c.caller.Run, Row: c.caller.Row, Attempt: c.caller.Attempt,
 		Estimate: o.Estimate, RuleIn: c.guess.Input, MostOut: c.guess.Output, Used: o.Used, Decision: o.Decision,
 		WaitMS: o.Waited.Milliseconds(), TookMS: o.Took.Milliseconds(), FirstMS: firstMS(o.FirstToken),
-		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish, Over: o.Over, Soft: o.Soft,
+		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish, Over: o.Over, Lent: c.lent, Soft: o.Soft,
 		Degraded: o.Degraded, Instead: c.caller.Instead,
 	}
 	c.recordLane(&r)
