@@ -28,7 +28,10 @@ import (
 const benchModel = "gemini-3.5-flash-lite"
 
 // quota is what both our configuration and the simulated Gemini are told.
-type quota struct{ rpm, inputTPM int64 }
+type quota struct {
+	rpm, inputTPM int64
+	sim           []string // further flags of the simulated Gemini; the last of two holds
+}
 
 // fleet is a fleet of real processes: a Redis, the simulated Gemini as a server
 // that counts exact sliding minutes, and whatever of ours a test starts.
@@ -94,8 +97,8 @@ func (f *fleet) startRedis(server string) string {
 }
 
 func (f *fleet) startSim(q quota) string {
-	cmd := f.command("gemini-sim", "--listen", "127.0.0.1:0", "--model", benchModel, "--counting", "sliding_minute",
-		"--rpm", fmt.Sprint(q.rpm), "--input-tpm", fmt.Sprint(q.inputTPM), "--latency", "300ms", "--per-token", "0s", "--sigma", "0.3")
+	cmd := f.command(append([]string{"gemini-sim", "--listen", "127.0.0.1:0", "--model", benchModel, "--counting", "sliding_minute",
+		"--rpm", fmt.Sprint(q.rpm), "--input-tpm", fmt.Sprint(q.inputTPM), "--latency", "300ms", "--per-token", "0s", "--sigma", "0.3"}, q.sim...)...)
 	out, err := cmd.StdoutPipe()
 	f.must(err)
 	f.start(cmd, "sim.log")
@@ -161,16 +164,22 @@ func (f *fleet) stopWorkers() (cpu time.Duration) {
 // workerCPU is the CPU time that the living workers have taken; 0 where the
 // system has no /proc.
 func (f *fleet) workerCPU() (sum time.Duration) {
-	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
 	for _, w := range f.workers {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.Process.Pid))
-		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-		if err != nil || len(fields) < 13 {
-			return 0
-		}
-		sum += time.Duration(number(fields[11])+number(fields[12])) * tick // utime, stime
+		sum += cpuOf(w)
 	}
 	return sum
+}
+
+// cpuOf is the CPU time that a living process has taken; 0 where the system has
+// no /proc.
+func cpuOf(cmd *exec.Cmd) time.Duration {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if err != nil || len(fields) < 13 {
+		return 0
+	}
+	return time.Duration(number(fields[11])+number(fields[12])) * tick // utime, stime
 }
 
 // enqueue makes a run of n rows through the command line and gives its id. The

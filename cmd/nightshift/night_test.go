@@ -36,7 +36,12 @@ const defaultConf = "models:\n  %s: {%s}\n"
 
 func newNight(t testing.TB, rpm int64, conf string) *night {
 	t.Helper()
-	n := &night{fleet: newFleet(t, quota{rpm: rpm, inputTPM: 100 * rpm * 1000}, defaultConf+conf), scope: limiter.Scope{Provider: "gemini", Project: "default"}}
+	return newNightOn(t, quota{rpm: rpm, inputTPM: 100 * rpm * 1000}, conf)
+}
+
+func newNightOn(t testing.TB, q quota, conf string) *night {
+	t.Helper()
+	n := &night{fleet: newFleet(t, q, defaultConf+conf), scope: limiter.Scope{Provider: "gemini", Project: "default"}}
 	n.limits = limiter.NewRedis(n.rdb, n.scope, limiter.RedisOptions{})
 	addr := freeAddr(t)
 	n.gateway = "http://" + addr

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"nightshift": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"nightshift": func() { os.Exit(profiled(func() int { return cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr) })) },
+		"bareproxy":  runBareProxy,
 	})
 }
 
