@@ -20,7 +20,10 @@ const (
 	headerClass   = "X-Nightshift-Class"   // lowers the class
 	headerFeature = "X-Nightshift-Feature" // what the call is for
 	headerTrace   = "X-Nightshift-Trace"   // the caller's own trace id
+	headerSession = "X-Nightshift-Session" // names a conversation, all of which a ramp keeps at one model
 )
+
+const mostSession = 256
 
 // observedClass is the class of callers that nobody knows yet. Most of them wait
 // for their answer, and who does not shows by its traffic.
@@ -48,9 +51,13 @@ func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needF
 			return who, gemini.Caller{}, refused
 		}
 	}
+	session := h.Get(headerSession)
+	if len(session) > mostSession {
+		return who, gemini.Caller{}, badRequest("x-nightshift-session: want at most %d characters, a name of the conversation such as its id", mostSession)
+	}
 	path := who.Path
 	path.Key = cmp.Or(path.Key, who.ID)
-	return who, gemini.Caller{Class: class, Feature: feature, Path: path}, nil
+	return who, gemini.Caller{Class: class, Feature: feature, Path: path, Session: session}, nil
 }
 
 // refuses says why a call, whose field names a feature, cannot be for it.

@@ -37,6 +37,9 @@ func (v *visit) describe(h http.Header) {
 	if v.obs.Over != "" {
 		h.Set(headerOver, v.obs.Over)
 	}
+	if v.obs.Called != v.obs.Asked {
+		h.Set(gemini.HeaderModel, v.obs.Called)
+	}
 	if d := v.obs.Degraded; d != nil {
 		h.Set(gemini.HeaderDegraded, d.String())
 	}

@@ -22,6 +22,7 @@ type call struct {
 	key     string // the provider's, as it was when the call began
 	model   Model
 	body    []byte
+	routing routing
 	ask     Ask
 	guess   Estimate
 	begin   time.Time          // when the request came
@@ -54,6 +55,7 @@ func (c *call) prepare(req *http.Request) (err error) {
 	if c.route, err = c.t.routeOf(req); err != nil {
 		return err
 	}
+	c.resolve()
 	if c.route.model != "" {
 		if err = c.findLane(); err != nil {
 			return err
@@ -62,7 +64,8 @@ func (c *call) prepare(req *http.Request) (err error) {
 	if c.body, err = readBody(req, c.t.cfg.Bounds.Body); err != nil {
 		return err
 	}
-	return c.estimate()
+	c.move()
+	return c.estimateMoved()
 }
 
 // findLane finds where the call is counted. A call that is only observed has a

@@ -28,6 +28,9 @@ type Caller struct {
 	// Instead is the model that was asked for, when the call is made to another
 	// in its place. It only goes into the record.
 	Instead string
+	// Session names a conversation, so that a ramp keeps all of it at one model; ""
+	// lets the ramp tell by how it begins.
+	Session string
 	// Other is a model that may answer in the place of the one that is asked, when
 	// a FallbackRule is for such calls (Named).
 	Other string

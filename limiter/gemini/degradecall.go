@@ -68,7 +68,7 @@ func (c *call) degrade(req *http.Request, cause DegradeCause) *http.Response {
 	if resp == nil {
 		resp = c.answerWith(req, a)
 	}
-	shown.Degraded, shown.Decision = own.Degraded, own.Decision
+	shown.Degraded, shown.Decision, shown.Asked = own.Degraded, own.Decision, own.Asked
 	resp.Header.Set(HeaderDegraded, own.Degraded.String())
 	c.t.degraded.note(c.t.log, c.caller.Feature, own.Degraded, c.t.cfg.Now())
 	return resp
@@ -133,13 +133,9 @@ func (c *call) callOther(ctx context.Context, req *http.Request, model string, b
 // requestFor is the caller's request for another model.
 func (c *call) requestFor(ctx context.Context, req *http.Request, model string, body []byte) *http.Request {
 	out := req.Clone(ctx)
-	u := *c.t.base
-	path := "/" + c.route.version + "/models/" + model + ":" + c.route.method
-	if u.Path += path; u.RawPath != "" {
-		u.RawPath += path
-	}
-	u.RawQuery = req.URL.RawQuery
-	out.URL, out.GetBody, out.TransferEncoding = &u, nil, nil
+	out.URL = c.t.at("/" + c.route.version + "/models/" + model + ":" + c.route.method)
+	out.URL.RawQuery = req.URL.RawQuery
+	out.GetBody, out.TransferEncoding = nil, nil
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return out
 }

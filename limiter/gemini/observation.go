@@ -39,6 +39,8 @@ type Observation struct {
 	TraceID    string           //
 	Degraded   *Degradation     // the answer is not the model's own; the rest is about the call that gave it
 	Decision   limiter.Decision // "" for a call that was admitted and not refused by the provider
+	Asked      string           // the model that the caller named
+	Called     string           // the model that the call went to, or was to go to: an alias's, or one that a ramp moved it to
 	caller     Caller
 }
 

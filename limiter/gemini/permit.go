@@ -23,6 +23,11 @@ func (c *call) admit() error {
 	}
 	start := time.Now()
 	err := c.acquire()
+	if c.neverThere(err) {
+		if err = c.turnBack("context"); err == nil {
+			err = c.acquire()
+		}
+	}
 	c.obs.Waited = time.Since(start)
 	if c.t.cfg.Observe {
 		return c.observe(err)

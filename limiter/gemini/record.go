@@ -59,6 +59,16 @@ type Record struct {
 	// model's answer has a record of its own, whose Instead names this one's model.
 	Degraded *Degradation `json:"degraded,omitempty"`
 	Instead  string       `json:"instead,omitempty"`
+	// Asked is the model, or alias, that the caller named when the call went to
+	// another, Called.
+	Asked  string `json:"asked,omitempty"`
+	Called string `json:"called,omitempty"`
+	// Ramp is the scope of the ramp that decided where the call goes; RampSide what
+	// it decided (SideMoved, …), "" once it has finished.
+	Ramp     string `json:"ramp,omitempty"`
+	RampSide string `json:"ramp_side,omitempty"`
+
+	rampSeed string // of that ramp: tells it from others of its scope
 }
 
 // Decisions of records beside the limiter's own. A refusal of the provider goes
@@ -103,6 +113,7 @@ func (c *call) put(err error) {
 		Degraded: o.Degraded, Instead: c.caller.Instead,
 	}
 	c.recordLane(&r)
+	c.recordRoute(&r)
 	c.recordEnd(&r, err)
 	c.t.cfg.Records.Put(r)
 }

@@ -58,6 +58,7 @@ func (c *call) send(req *http.Request) (*http.Response, error) {
 	c.reach = &reach{}
 	out := req.Clone(c.reach.trace(c.ctx))
 	out.Host, out.RequestURI = "", ""
+	c.setPath(out)
 	c.setBody(out)
 	c.setHeader(out.Header)
 	out.URL.RawQuery, out.URL.Fragment, out.URL.RawFragment = keptQuery(out.URL.RawQuery), "", ""

@@ -40,6 +40,7 @@ type TransportConfig struct {
 	Gate      Gate              //
 	Cooler    Cooler            // nil means Gate, when it is one; else lanes are not cooled
 	Lanes     *LaneMap          // model → lane
+	Routes    *Routes           // aliases and ramps; nil sends each call to the model that it names
 	Estimator *Estimator        // nil means one without learning and without prices of its own
 	Prices    *PriceBook        // nil means the embedded book
 	// RefuseUnpriced names the classes, those that can wait, whose calls to a model
