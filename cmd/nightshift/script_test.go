@@ -39,6 +39,8 @@ func TestScripts(t *testing.T) {
 			"awaitfile": awaitFile,
 			"until":     until,
 			"gemini":    callGemini,
+			"until400":  untilRefused,
+			"fromfile":  fromFile,
 			"nowhere":   nowhere,
 		},
 	})

@@ -117,27 +117,51 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // callGemini makes a call as any program would, and wants a text in the answer:
-// `gemini ADDRESS KEY STATUS MODEL:METHOD [TEXT]`.
+// `gemini ADDRESS KEY STATUS MODEL:METHOD [TEXT [FEATURE]]`.
 func callGemini(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 4 || len(args) > 5 {
-		ts.Fatalf("usage: gemini ADDRESS KEY STATUS MODEL:METHOD [TEXT]")
+	if len(args) < 4 || len(args) > 6 {
+		ts.Fatalf("usage: gemini ADDRESS KEY STATUS MODEL:METHOD [TEXT [FEATURE]]")
 	}
-	url := "http://" + args[0] + "/v1beta/models/" + args[3]
-	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"contents":[{"parts":[{"text":"hello"}]}]}`))
+	status, body := post(ts, args[0], args[1], args[3], append(args[4:], "", "")[1])
+	if fmt.Sprint(status) != args[2] {
+		ts.Fatalf("HTTP %d, want %s: %s", status, args[2], body)
+	}
+	if len(args) >= 5 && !strings.Contains(body, args[4]) {
+		ts.Fatalf("no %q in %s", args[4], body)
+	}
+}
+
+// untilRefused calls until a key is refused, which has to be within a second or
+// so: `until400 ADDRESS KEY`.
+func untilRefused(ts *testscript.TestScript, _ bool, args []string) {
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; <-time.After(50 * time.Millisecond) {
+		if status, _ := post(ts, args[0], args[1], "gemini-3.5-flash:generateContent", "chat"); status == http.StatusBadRequest {
+			return
+		}
+	}
+	ts.Fatalf("the key still holds")
+}
+
+// fromFile puts what a file holds, without its line end, in a variable.
+func fromFile(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// post makes a call with a key, for a feature or with none named.
+func post(ts *testscript.TestScript, address, key, method, feature string) (status int, answer string) {
+	req, err := http.NewRequest(http.MethodPost, "http://"+address+"/v1beta/models/"+method, strings.NewReader(`{"contents":[{"parts":[{"text":"hello"}]}]}`))
 	ts.Check(err)
-	req.Header.Set("x-goog-api-key", args[1])
+	req.Header.Set("x-goog-api-key", key)
 	req.Header.Set("Content-Type", "application/json")
+	if feature != "" {
+		req.Header.Set("x-nightshift-feature", feature)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	ts.Check(err)
-	if fmt.Sprint(resp.StatusCode) != args[2] {
-		ts.Fatalf("HTTP %d, want %s: %s", resp.StatusCode, args[2], body)
-	}
-	if len(args) == 5 && !strings.Contains(string(body), args[4]) {
-		ts.Fatalf("no %q in %s", args[4], body)
-	}
+	return resp.StatusCode, string(body)
 }
 
 // nowhere wants a text in no file of some folders: `nowhere TEXT FOLDER ...`.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net"
+	"os"
 
 	"nightshift/cmd/internal/dashboard"
 )
@@ -26,4 +27,19 @@ func (c *Config) checkFeatures() error {
 		}
 	}
 	return c.featureOK("run.feature", c.Run.Feature)
+}
+
+// gatewayURL is the base URL for clients of the gateway, as far as the
+// configuration knows it.
+func (c *Config) gatewayURL() string {
+	host, port, err := net.SplitHostPort(c.Gateway.Listen)
+	if err != nil {
+		return c.Gateway.Listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			host = "THIS-HOST"
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port) + c.Gateway.PathPrefix
 }

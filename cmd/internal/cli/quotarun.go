@@ -41,9 +41,12 @@ func (o *setOptions) nameRuns(ctx context.Context, be *backend, s *quotaState) (
 	return nil
 }
 
-// runNode is "run/ID" for "run/REF", and any other node as it is. What is set of a
+// runNode is "run/ID" for "run/REF", "key/ID" for "key/NAME", and any other node as it is. What is set of a
 // run that is gone may be taken back by what it was set for.
 func (o *setOptions) runNode(ctx context.Context, be *backend, node string, set []limiter.Override, same func(limiter.Override) bool) (string, error) {
+	if name, is := strings.CutPrefix(node, "key/"); is {
+		return be.keyNamed(ctx, name)
+	}
 	ref, is := strings.CutPrefix(node, "run/")
 	if !is || ref == "" || ref == "*" || o.Unset && slices.ContainsFunc(set, same) {
 		return node, nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -85,4 +86,21 @@ func plainStyle() table.Style {
 	s.Options = table.OptionsNoBordersAndSeparators
 	s.Format.Header = text.FormatDefault
 	return s
+}
+
+// narrow leaves columns out in which no row has anything, and cuts long cells.
+func (t *dataTable) narrow(most int) {
+	for c := len(t.head) - 1; c >= 0; c-- {
+		if !slices.ContainsFunc(t.rows, func(r []string) bool { return r[c] != "" }) {
+			t.head = slices.Delete(t.head, c, c+1)
+			for i, r := range t.rows {
+				t.rows[i] = slices.Delete(r, c, c+1)
+			}
+		}
+	}
+	for _, r := range t.rows {
+		for c := range r {
+			r[c] = text.Snip(r[c], most, "…")
+		}
+	}
 }
