@@ -19,6 +19,7 @@ import (
 type Scheduler struct {
 	Control   *Control
 	Monitor   *Monitor   // nil: nobody's health is watched
+	Ramps     *RampWatch // nil: ramps stay where they are
 	Windows   *Windows   // nil: every class may always work
 	Sweeper   *Sweeper   // nil: others sweep
 	Snapshots *Snapshots // nil: counters live in Redis alone
@@ -45,6 +46,11 @@ func (s *Scheduler) Check() error {
 	}
 	if s.Monitor != nil {
 		if err := s.Monitor.Check(); err != nil {
+			return err
+		}
+	}
+	if s.Ramps != nil {
+		if err := s.Ramps.Check(); err != nil {
 			return err
 		}
 	}
@@ -80,6 +86,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	}
 	if s.Monitor != nil {
 		all.Go(func() { s.Monitor.Run(ctx, fence) })
+	}
+	if s.Ramps != nil {
+		all.Go(func() { s.Ramps.Run(ctx, fence) })
 	}
 	if s.Windows != nil {
 		every(reconcileEvery, "keeping work windows", s.Windows.Apply)

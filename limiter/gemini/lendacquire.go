@@ -53,6 +53,7 @@ func (c *call) prepareLoan(ask LoanAsk) (err error) {
 	if c.route, err = lentRoute(ask.Model, ask.Method); err != nil {
 		return err
 	}
+	c.resolve()
 	if err = c.findLane(); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type MeterOptions struct {
 	Now      func() time.Time // how old a count is at its flush; nil means time.Now. Redis's clock says when that was
 
 	redisNow func() time.Time // replaces Redis's clock in tests
+	ramps    bool             // counts what ramps decided, and nothing else
 }
 
 func (o MeterOptions) filled() MeterOptions {
@@ -84,6 +85,9 @@ func NewMeter(rdb redis.UniversalClient, scope limiter.Scope, opts MeterOptions)
 		stop: make(chan struct{}), done: make(chan struct{}),
 		cells: map[cellKey]*UsageSample{}, rejections: map[rejectionKey]*Rejection{}, money: map[moneyKey]*moneyCount{},
 	}
+	if m.opts.ramps {
+		m.keys = meterKeysAt(rampMeterRoot(scope))
+	}
 	m.process = label(m.opts.Process, 80) + "#" + newID()[:8]
 	m.names.most = m.opts.Features
 	go m.run()
@@ -92,8 +96,11 @@ func NewMeter(rdb redis.UniversalClient, scope limiter.Scope, opts MeterOptions)
 
 // Put counts a call. It never waits for Redis.
 func (m *Meter) Put(r Record) {
-	if !r.Lent && !rules[r.Method].tokens || r.Scope != "" && r.Scope != m.scope.String() {
+	if !m.counts(r) {
 		return
+	}
+	if m.opts.ramps {
+		r = r.ofRamp()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,8 +110,18 @@ func (m *Meter) Put(r Record) {
 	now := m.opts.Now()
 	key := m.names.key(r, now)
 	m.cell(cellKey{now.Unix(), key}).count(r)
-	m.noteRejection(r, key, now)
-	m.noteMoney(r, key)
+	if !m.opts.ramps {
+		m.noteRejection(r, key, now)
+		m.noteMoney(r, key)
+	}
+}
+
+// counts says whether a call is one for this meter.
+func (m *Meter) counts(r Record) bool {
+	if !r.Lent && !rules[r.Method].tokens || r.Scope != "" && r.Scope != m.scope.String() {
+		return false
+	}
+	return !m.opts.ramps || r.RampSide != ""
 }
 
 func (m *Meter) cell(k cellKey) *UsageSample {
@@ -172,7 +189,7 @@ func (m *Meter) run() {
 			}
 			return
 		case <-tick.C:
-			m.flush(beat%5 == 0)
+			m.flush(beat%5 == 0 && !m.opts.ramps)
 		}
 	}
 }

@@ -43,7 +43,10 @@ func (s Step) Kept() time.Duration { return steps[s].kept }
 type meterKeys struct{ root, rejections string }
 
 func newMeterKeys(s limiter.Scope) meterKeys {
-	root := "nightshift:{limiter:" + s.String() + "}:meter"
+	return meterKeysAt("nightshift:{limiter:" + s.String() + "}:meter")
+}
+
+func meterKeysAt(root string) meterKeys {
 	return meterKeys{root: root, rejections: root + ":rejections"}
 }
 

@@ -29,6 +29,10 @@ const readBuckets = 60
 // bucket of now is not full yet. Two hours of minutes are two round trips, a
 // week of hours three.
 func ReadMeter(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, step Step, from, to time.Time) ([]UsageSample, error) {
+	return readMeter(ctx, rdb, newMeterKeys(scope), step, from, to)
+}
+
+func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time) ([]UsageSample, error) {
 	if int(step) >= len(steps) {
 		return nil, fmt.Errorf("gemini: no meter has step %d", step)
 	}
@@ -37,7 +41,7 @@ func ReadMeter(ctx context.Context, rdb redis.UniversalClient, scope limiter.Sco
 	if most := int64(step.Kept()/step.Width()) + 2; end-first > most {
 		first = end - most // what is older has expired, if the caller's clock is right
 	}
-	r := meterReader{ctx: ctx, rdb: rdb, keys: newMeterKeys(scope), step: step}
+	r := meterReader{ctx: ctx, rdb: rdb, keys: keys, step: step}
 	for ; first < end; first += readBuckets {
 		if err := r.read(first, min(first+readBuckets, end)); err != nil {
 			return nil, fmt.Errorf("gemini: usage: %w", err)

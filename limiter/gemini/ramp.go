@@ -94,11 +94,12 @@ type Ramp struct {
 	Why     string        `json:"why,omitempty"`  // what the last bad look saw; or what a person said
 	Told    bool          `json:"told,omitempty"` // that it is bad at its first step, or that all calls are moved
 
-	Looked time.Time `json:"looked,omitzero"` // last; zero: nobody has yet
-	Bad    int       `json:"bad"`             // looks in a row
-	Good   int       `json:"good"`            // looks in a row
-	Moved  int64     `json:"moved"`           // calls that were moved since the share changed, as far as looks have seen
-	Seen   RampView  `json:"seen,omitzero"`   // by the last look
+	Looked  time.Time `json:"looked,omitzero"`  // last; zero: nobody has yet
+	Bad     int       `json:"bad"`              // looks in a row
+	Good    int       `json:"good"`             // looks in a row
+	Moved   int64     `json:"moved"`            // calls that were moved since the share changed, up to Counted
+	Counted time.Time `json:"counted,omitzero"` // end of what is in Moved
+	Seen    RampView  `json:"seen,omitzero"`    // by the last look
 
 	rev int64 // of what is stored
 }

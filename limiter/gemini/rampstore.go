@@ -121,9 +121,11 @@ func (s *RampStore) Change(ctx context.Context, scope RampScope, from string, ch
 		if err != nil {
 			return r, fmt.Errorf("ramp %s: %w", name, err)
 		}
+		rev := r.rev
 		if err := change(&r); err != nil {
 			return r, err
 		}
+		r.rev = rev // also of one that takes the old one's place
 		if err := s.Put(ctx, r); !errors.Is(err, ErrRampChanged) {
 			return r, err
 		}
