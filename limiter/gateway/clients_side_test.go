@@ -1,0 +1,192 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+	"nightshift/limiter/gemini/geminitest"
+)
+
+// clientModels are the models of the matrix.
+func clientModels() []geminitest.Model {
+	return []geminitest.Model{
+		{Name: flash, ThinkingTokens: 60, AnswerTokens: 60},
+		{Name: "gemini-long", AnswerTokens: 60},
+		{Name: "gemini-stepped", AnswerTokens: 60},
+		{Name: "gemini-limited", Limits: geminitest.Limits{RPM: 1}},
+		{Name: "gemini-refused"}, {Name: "gemini-broken"},
+		{Name: "gemini-midway", AnswerTokens: 60}, {Name: "gemini-cut", AnswerTokens: 60},
+		{Name: "gemini-embedding-001", Embeds: true, ContextTokens: 2048},
+	}
+}
+
+// modelPaths are their names as a list of models gives them.
+func modelPaths() []string {
+	var paths []string
+	for _, m := range clientModels() {
+		paths = append(paths, "models/"+m.Name)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// side is one way to the simulated API, which is its own.
+type side struct {
+	*testing.T
+	sim   *geminitest.Server
+	steps chan struct{} // lets the next chunk of a stepped stream out
+	url   string        // of the simulated API
+	plan  plan
+	lim   *limiter.Redis // nil without a gateway
+	lanes *gemini.LaneMap
+}
+
+// newSide serves a simulated API over loopback.
+func newSide(t *testing.T) *side {
+	t.Helper()
+	s := &side{T: t, steps: make(chan struct{}, 1000)}
+	s.sim = geminitest.MustNew(geminitest.Config{
+		Models: clientModels(), Strict: true, Keys: []string{providerKey}, Seed: 7,
+		Latency: geminitest.Latency{Base: time.Millisecond, SlowFactor: 500}, // slow is half a second until the first byte
+		Faults: []geminitest.Fault{
+			{Kind: geminitest.Fault429RPM, Model: "gemini-refused", Retry: 17 * time.Second},
+			{Kind: geminitest.Fault503, Model: "gemini-broken"},
+			{Kind: geminitest.FaultStreamError, Model: "gemini-midway"},
+			{Kind: geminitest.FaultCut, Model: "gemini-cut"},
+			{Kind: geminitest.FaultSlow, Text: "slowly"},
+		},
+	})
+	server := httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	s.plan = newPlan(s.url, providerKey)
+	return s
+}
+
+// serve is the simulated API. A stepped stream waits for its reader, a long one
+// stops after its first piece.
+func (s *side) serve(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/v1beta/models/gemini-stepped:streamGenerateContent":
+		w = &steppedWriter{ResponseWriter: w, step: s.steps, ctx: r.Context()}
+	case "/v1beta/models/gemini-long:streamGenerateContent":
+		w = &steppedWriter{ResponseWriter: w, ctx: r.Context()}
+	}
+	s.sim.ServeHTTP(w, r)
+}
+
+// steppedWriter sends the first piece at once, and each other one at a step.
+type steppedWriter struct {
+	http.ResponseWriter
+	step <-chan struct{} // nil: there is none
+	ctx  context.Context
+	some bool
+}
+
+// Unwrap lets the flusher be found.
+func (w *steppedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write waits and writes.
+func (w *steppedWriter) Write(p []byte) (int, error) {
+	if w.some {
+		select {
+		case <-w.step:
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		}
+	}
+	w.some = true
+	return w.ResponseWriter.Write(p)
+}
+
+// gateway puts a gateway of its own, under a prefix, before the side's API:
+// permits in rdb, one provider's key out, our key in.
+func (s *side) gateway(rdb redis.UniversalClient, project string) {
+	s.Helper()
+	must := func(err error) {
+		s.Helper()
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+	var models []gemini.Model
+	for _, m := range clientModels() {
+		models = append(models, gemini.Model{Name: m.Name, Context: m.ContextTokens})
+	}
+	lanes, err := gemini.NewLaneMap(project, "", models...)
+	must(err)
+	s.lanes = lanes
+	c := limiter.Config{Scope: lanes.Lanes()[0].Scope(), Classes: []limiter.Class{{Name: "interactive"}, {Name: "bulk", Pausable: true}}}
+	for _, lane := range lanes.Lanes() {
+		limits := limiter.Limits{RPM: 1000, InputTPM: 1_000_000, Concurrency: 100}
+		if lane.Model == "gemini-limited" {
+			limits.RPM = 1
+		}
+		c.Lanes = append(c.Lanes, limiter.LaneConfig{Lane: lane, Limits: limits, Lend: "now"})
+	}
+	s.lim = limiter.NewRedis(rdb, c.Scope, limiter.RedisOptions{})
+	must(s.lim.Configure(s.Context(), c))
+	transport, err := gemini.NewTransport(gemini.TransportConfig{BaseURL: s.url, APIKey: providerKey, Gate: s.lim, Lanes: lanes})
+	must(err)
+	keys := NewKeys(rdb, nil)
+	gate, err := New(Config{Transport: transport, BaseURL: s.url, Keys: keys, Classes: []string{"interactive", "bulk"}, Lanes: lanes, PathPrefix: "/gemini"})
+	must(err)
+	secret, _, err := keys.Add(s.Context(), Identity{Name: "clients", Project: project, Class: "interactive", Feature: "chat"})
+	must(err)
+	l, err := Listen("127.0.0.1:0")
+	must(err)
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- Server{}.Serve(ctx, l, gate) }()
+	s.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			s.Errorf("the gateway's end: %v", err)
+		}
+	})
+	s.plan = newPlan("http://"+l.Addr().String()+"/gemini", secret)
+}
+
+// clientRedis starts a redis-server of the test's own; outside CI, where none
+// is installed, an embedded one has to do.
+func clientRedis(t *testing.T) redis.UniversalClient {
+	t.Helper()
+	addr := redis.Options{MaxRetries: 50, MinRetryBackoff: 20 * time.Millisecond}
+	bin, err := exec.LookPath("redis-server")
+	switch {
+	case err == nil:
+		dir := t.TempDir()
+		addr.Network, addr.Addr = "unix", filepath.Join(dir, "s")
+		cmd := exec.Command(bin, "--port", "0", "--unixsocket", addr.Addr, "--save", "", "--appendonly", "no", "--dir", dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+	case os.Getenv("CI") == "true":
+		t.Fatal("redis-server is not installed")
+	default:
+		t.Log("redis-server is not installed: permits are in an embedded one")
+		addr.Addr = miniredis.RunT(t).Addr()
+	}
+	rdb := redis.NewClient(&addr)
+	t.Cleanup(func() { _ = rdb.Close() })
+	if err := rdb.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rdb
+}

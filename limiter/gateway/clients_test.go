@@ -1,0 +1,203 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// client is somebody's way to call Gemini.
+type client struct {
+	id      string
+	name    string
+	missing func() string // what this machine lacks for it, and what to do; "" when nothing
+	run     func(context.Context, plan, func(line)) error
+}
+
+func clients() []client {
+	return []client{
+		{"go", "Go SDK", func() string { return "" }, runGo},
+		{"js", "@google/genai", nodeMissing, runNode},
+		{"curl", "curl ?key=", curlMissing, runCurl},
+		{"python", "Python wire form", pythonMissing, runPython},
+	}
+}
+
+// TestClients: each client sees the same from the simulated API itself and
+// through the gateway, where only its base URL and its key are others. It
+// prints the matrix, and the words of each refusal.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	m := &matrix{got: map[string]map[string][2]line{}}
+	rdb := clientRedis(t)
+	t.Run("each", func(t *testing.T) {
+		for _, c := range clients() {
+			t.Run(c.id, func(t *testing.T) {
+				t.Parallel()
+				if why := c.missing(); why != "" {
+					cannot(t, why)
+				}
+				t.Run("direct", func(t *testing.T) {
+					t.Parallel()
+					m.add(c.name, 0, newSide(t).results(c))
+				})
+				t.Run("gateway", func(t *testing.T) {
+					t.Parallel()
+					s := newSide(t)
+					s.gateway(rdb, "clients-"+c.id)
+					m.add(c.name, 1, s.results(c))
+					s.settled()
+				})
+			})
+		}
+	})
+	m.judge(t)
+	t.Log("\n" + m.table() + "\n" + m.refusals())
+}
+
+// results are what a client says of each task, the last line of it.
+func (s *side) results(c client) map[string]line {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // a way to fail, nothing waits for it
+	defer cancel()
+	got := map[string]line{}
+	err := c.run(ctx, s.plan, func(l line) {
+		if l.Chunk > 0 && l.Task == "flush" {
+			s.steps <- struct{}{}
+		}
+		if l.Task == "abort" {
+			s.left()
+		}
+		if l.Chunk == 0 {
+			got[l.Task] = l
+		}
+	})
+	if err != nil {
+		s.Errorf("%s at %s: %v", c.name, s.plan.Base, err)
+	}
+	return got
+}
+
+// left checks that the API learned of the client that went in mid-stream, which
+// has not ended yet.
+func (s *side) left() {
+	s.Helper()
+	s.eventually("the aborted stream is over at the API", func() bool {
+		for _, call := range s.sim.Calls() {
+			if call.Model == "gemini-long" {
+				return !call.Running && call.Status == 499
+			}
+		}
+		return false
+	})
+}
+
+// settled checks that no permit is open, and that the aborted call is charged once.
+func (s *side) settled() {
+	s.Helper()
+	for _, lane := range s.lanes.Lanes() {
+		s.eventually("no permit is open for "+lane.Model, func() bool {
+			st, err := s.lim.State(context.WithoutCancel(s.Context()), lane)
+			if err != nil {
+				s.Fatal(err)
+			}
+			if lane.Model == "gemini-long" && st.Limits[0].Used != 1 {
+				s.Fatalf("%d of %s are charged for the aborted call", st.Limits[0].Used, st.Limits[0].Name)
+			}
+			return st.InFlight == 0
+		})
+	}
+}
+
+func (s *side) eventually(what string, holds func() bool) {
+	s.Helper()
+	(&setup{T: s.T}).eventually(what, holds)
+}
+
+// matrix is what all clients saw of all tasks, directly and through the gateway.
+type matrix struct {
+	mu  sync.Mutex
+	got map[string]map[string][2]line // by client and task; guarded by mu
+}
+
+// add keeps what a client saw one way: 0 is directly, 1 through the gateway.
+func (m *matrix) add(name string, way int, lines map[string]line) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.got[name] == nil {
+		m.got[name] = map[string][2]line{}
+	}
+	for task, l := range lines {
+		pair := m.got[name][task]
+		pair[way] = l
+		m.got[name][task] = pair
+	}
+}
+
+// verdict is "same", what differs, or "" where the client has no such task.
+func (m *matrix) verdict(name string, t task) string {
+	pair, ok := m.got[name][t.name]
+	if !ok {
+		return ""
+	}
+	if d := t.differs(pair[0], pair[1]); d != "" {
+		return d
+	}
+	if t.own {
+		return "same status"
+	}
+	return "same"
+}
+
+// judge fails for each difference, also for one between clients.
+func (m *matrix) judge(t *testing.T) {
+	t.Helper()
+	for name, got := range m.got {
+		for _, task := range tasks {
+			pair, done := got[task.name]
+			if v := m.verdict(name, task); !strings.HasPrefix(v, "same") && (done || !task.some) {
+				t.Errorf("%s, %s: %s", name, task.name, v)
+			}
+			if like, ok := m.got["Go SDK"][task.name]; ok && done && !task.own && !reflect.DeepEqual(pair[0].Sum, like[0].Sum) {
+				t.Errorf("%s, %s: %v; the Go SDK: %v", name, task.name, pair[0].Sum, like[0].Sum)
+			}
+		}
+	}
+}
+
+// table has a row for each task and a column for each client.
+func (m *matrix) table() string {
+	w := table.NewWriter()
+	header := table.Row{"direct and through the gateway"}
+	for _, c := range clients() {
+		header = append(header, c.name)
+	}
+	w.AppendHeader(header)
+	for _, t := range tasks {
+		row := table.Row{t.name}
+		for _, c := range clients() {
+			row = append(row, m.verdict(c.name, t))
+		}
+		w.AppendRow(row)
+	}
+	return w.RenderMarkdown()
+}
+
+// refusals are the words of each refusal, direct and through the gateway.
+func (m *matrix) refusals() string {
+	var b strings.Builder
+	for _, t := range tasks {
+		for _, c := range clients() {
+			if pair, ok := m.got[c.name][t.name]; ok && t.words {
+				fmt.Fprintf(&b, "%s, %s\n  direct:  %v\n  gateway: %v\n", t.name, c.name, pair[0].Words, pair[1].Words)
+			}
+		}
+	}
+	return b.String()
+}
