@@ -26,35 +26,44 @@ var (
 // and learning on a redis-server with its append-only file.
 //
 //	go test ./cmd/nightshift -run '^$' -bench GatewaySpeed -benchtime 1x -timeout 30m
+//	go test ./cmd/nightshift -run '^$' -bench GatewaySpeed/CPU …    one of CPU, Answer, FirstChunk, Streams
 func BenchmarkGatewaySpeed(b *testing.B) {
-	for b.Loop() {
-		t := &speedTable{b: b}
-		t.cpu()
-		t.times(false, "p50 of an answer, upstream 200 ms", "added-p50-%")
-		t.times(true, "p50 of a stream's first chunk, upstream 200 ms", "added-first-%")
-		t.memory()
-		printTable(fmt.Sprintf("a call through the gateway, medians of %d rounds", *speedRounds), t.rows)
+	t := &speedTable{}
+	for _, part := range []struct {
+		name string
+		run  func(*testing.B)
+	}{
+		{"CPU", t.cpu},
+		{"Answer", func(b *testing.B) { t.times(b, false, "p50 of an answer, upstream 200 ms", "added-p50-%") }},
+		{"FirstChunk", func(b *testing.B) {
+			t.times(b, true, "p50 of a stream's first chunk, upstream 200 ms", "added-first-%")
+		}},
+		{"Streams", t.memory},
+	} {
+		b.Run(part.name, func(b *testing.B) {
+			for b.Loop() {
+				part.run(b)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
 	}
-	b.ReportMetric(0, "ns/op")
+	printTable(fmt.Sprintf("a call through the gateway, medians of %d rounds", *speedRounds), t.rows)
 }
 
 // speedTable collects the rows.
-type speedTable struct {
-	b    *testing.B
-	rows []string
-}
+type speedTable struct{ rows []string }
 
 func (t *speedTable) row(what, measured, wanted string) {
 	t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s |", what, measured, wanted))
 }
 
 // cpu compares the processor time of a call of 2 kB at full load, 16 callers.
-func (t *speedTable) cpu() {
+func (t *speedTable) cpu(b *testing.B) {
 	if *gatewayProfile != "" {
-		t.b.Setenv(profileVar, *gatewayProfile)
+		b.Setenv(profileVar, *gatewayProfile)
 	}
-	w := newWays(t.b, simulated{tokens: 100})
-	t.b.Setenv(profileVar, "")
+	w := newWays(b, simulated{tokens: 100})
+	b.Setenv(profileVar, "")
 	own := map[*way][]float64{}
 	var redis []float64
 	for _, x := range w.list()[1:] {
@@ -77,7 +86,7 @@ func (t *speedTable) cpu() {
 	if w.portkey != nil {
 		t.row("… @portkey-ai/gateway", fmt.Sprintf("%.2f × (%.0f µs)", medianOf(own[w.portkey])/bare, medianOf(own[w.portkey])), "more than ours")
 	}
-	t.b.ReportMetric(ours/bare, "times-bare-cpu")
+	b.ReportMetric(ours/bare, "times-bare-cpu")
 }
 
 // load makes n unary calls from 16 callers.
@@ -104,12 +113,12 @@ func (w *ways) load(x *way, n int) {
 }
 
 // times compares what each way adds to an upstream of 200 ms, four callers at a time.
-func (t *speedTable) times(stream bool, what, metric string) {
+func (t *speedTable) times(b *testing.B, stream bool, what, metric string) {
 	s := simulated{latency: 200 * time.Millisecond, tokens: 100}
 	if stream {
 		s.perToken = time.Millisecond
 	}
-	w := newWays(t.b, s)
+	w := newWays(b, s)
 	took := map[*way][]float64{}
 	for _, x := range w.list() {
 		w.medianTime(x, stream, 8)
@@ -130,7 +139,7 @@ func (t *speedTable) times(stream bool, what, metric string) {
 	if w.portkey != nil {
 		t.row("… by @portkey-ai/gateway", added(w.portkey), "more than ours")
 	}
-	t.b.ReportMetric(100*(medianOf(took[w.ours])/direct-1), metric)
+	b.ReportMetric(100*(medianOf(took[w.ours])/direct-1), metric)
 }
 
 // medianTime is that of n calls in ms, to the first byte of streams and to the end
@@ -166,8 +175,8 @@ func (w *ways) medianTime(x *way, stream bool, n int) float64 {
 
 // memory opens streams until all are open at once, and reads the most memory that
 // each process had.
-func (t *speedTable) memory() {
-	w := newWays(t.b, simulated{latency: 200 * time.Millisecond, perToken: 60 * time.Millisecond, tokens: 800})
+func (t *speedTable) memory(b *testing.B) {
+	w := newWays(b, simulated{latency: 200 * time.Millisecond, perToken: 60 * time.Millisecond, tokens: 800})
 	for _, x := range w.list()[1:] {
 		before := memoryOf(w.night, x.proc, "VmRSS")
 		w.openStreams(x, *speedStreams)
@@ -175,7 +184,7 @@ func (t *speedTable) memory() {
 		wanted := ""
 		if x == w.ours {
 			wanted = "< 200 MB"
-			t.b.ReportMetric(most, "MB-streams")
+			b.ReportMetric(most, "MB-streams")
 		}
 		t.row(fmt.Sprintf("most resident memory with %d open streams: %s", *speedStreams, x.name), fmt.Sprintf("%.0f MB (%.0f before)", most, before), wanted)
 	}

@@ -98,7 +98,7 @@ func runBareProxy() {
 	if err == nil {
 		out := http.DefaultTransport.(*http.Transport).Clone()
 		out.MaxIdleConns, out.MaxIdleConnsPerHost = 0, 2000
-		proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: out, FlushInterval: -1}
+		proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: out}
 		err = (&http.Server{Addr: os.Args[1], Handler: proxy, ReadHeaderTimeout: 10 * time.Second}).ListenAndServe()
 	}
 	fmt.Fprintln(os.Stderr, err)

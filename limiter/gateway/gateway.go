@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -127,7 +128,7 @@ func (v *visit) end() {
 	if v.body != nil {
 		v.body.free()
 	}
-	if v.trace == "" || !v.refused && v.caller.Class == "" {
+	if v.trace == "" || !v.refused && v.caller.Class == "" || !v.g.log.Enabled(v.r.Context(), slog.LevelDebug) {
 		return
 	}
 	v.g.log.Debug("call", "trace_id", v.trace, "path", clean(v.r.URL.Path), "class", v.caller.Class,

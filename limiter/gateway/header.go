@@ -75,13 +75,18 @@ func (v *visit) decision() limiter.Decision {
 
 // amounts writes those that are not zero: "requests=1, input_tokens=12".
 func amounts(a limiter.Amounts) string {
-	var parts []string
+	text := make([]byte, 0, 128)
 	for unit, n := range a {
-		if n != 0 {
-			parts = append(parts, fmt.Sprintf("%s=%d", limiter.Unit(unit), n))
+		if n == 0 {
+			continue
 		}
+		if len(text) > 0 {
+			text = append(text, ", "...)
+		}
+		text = append(text, limiter.Unit(unit).String()...)
+		text = strconv.AppendInt(append(text, '='), n, 10)
 	}
-	return strings.Join(parts, ", ")
+	return string(text)
 }
 
 func usage(u gemini.Usage) string {

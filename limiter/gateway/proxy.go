@@ -28,7 +28,6 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		ModifyResponse: modifyResponse,
 		ErrorHandler:   answerError,
 		Transport:      wayOut{g.cfg.Transport},
-		FlushInterval:  -1, // each event at once, also those of a JSON array
 		BufferPool:     &buffers{},
 		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug), // clients that went; the transport cleans its errors
 	}
@@ -76,6 +75,7 @@ func modifyResponse(resp *http.Response) error {
 	f.describe(resp.Header)
 	if strings.HasSuffix(f.path, ":streamGenerateContent") && resp.StatusCode/100 == 2 {
 		resp.Header.Set("X-Accel-Buffering", "no") // nginx would collect 4 KB of events first
+		resp.ContentLength = -1                    // which makes the proxy pass each event on at once, also those of a JSON array
 		return nil
 	}
 	f.describeUsage(resp.Header)

@@ -38,11 +38,18 @@ func piped(kind string) (base sender, w *io.PipeWriter) {
 func TestEachEventAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ path, kind, first, last string }{
-		"events": {stream, "text/event-stream", event, last},
-		"array":  {strings.TrimSuffix(stream, "?alt=sse"), "application/json", "[" + event[6:len(event)-4] + ",\r\n", last[6:len(last)-4] + "]\r\n"},
+		"events":                {stream, "text/event-stream", event, last},
+		"array":                 {strings.TrimSuffix(stream, "?alt=sse"), "application/json", "[" + event[6:len(event)-4] + ",\r\n", last[6:len(last)-4] + "]\r\n"},
+		"array of known length": {strings.TrimSuffix(stream, "?alt=sse"), "application/json", "[" + event[6:len(event)-4] + ",\r\n", last[6:len(last)-4] + "]\r\n"},
 	} {
 		base, w := piped(c.kind)
-		s := start(t, knobs{base: base})
+		s := start(t, knobs{base: sender(func(r *http.Request) (*http.Response, error) {
+			resp, err := base(r)
+			if name == "array of known length" {
+				resp.ContentLength = int64(len(c.first + c.last))
+			}
+			return resp, err
+		})})
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+c.path, strings.NewReader(question))
 		s.must(err)
 		req.Header.Set("X-Goog-Api-Key", s.chat())

@@ -24,7 +24,7 @@ func (c *call) answered(resp *http.Response) (*http.Response, error) {
 	if err != nil {
 		return nil, c.lost(err)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	c.finished(resp, body)
 	return resp, nil
 }

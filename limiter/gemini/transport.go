@@ -34,7 +34,7 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // TransportConfig says what a Transport needs. Gate, Lanes and APIKey must be set.
 type TransportConfig struct {
-	Base      http.RoundTripper // sends; nil means a clone of http.DefaultTransport
+	Base      http.RoundTripper // sends; nil means http.DefaultTransport's settings, with as many idle connections as calls
 	BaseURL   string            // the only place that is called, with an optional path prefix; "" means DefaultBaseURL
 	APIKey    string            // the one provider key; credentials of the caller are taken off
 	Gate      Gate              //
@@ -129,9 +129,17 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	return t, nil
 }
 
+// newBase keeps every connection for the next call. All calls go to one host, and
+// http.DefaultTransport would close all but two of its idle ones.
+func newBase() http.RoundTripper {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConns, base.MaxIdleConnsPerHost = 0, 1<<20
+	return base
+}
+
 func (t *Transport) fill() {
 	if t.cfg.Base == nil {
-		t.cfg.Base = http.DefaultTransport.(*http.Transport).Clone()
+		t.cfg.Base = newBase()
 	}
 	if t.cfg.Now == nil {
 		t.cfg.Now = time.Now
