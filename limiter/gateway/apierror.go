@@ -74,13 +74,18 @@ func (e *apiError) info(domain, reason string, metadata map[string]string) {
 	e.Details = append(e.Details, errorInfo{rpcType + "ErrorInfo", reason, domain, metadata})
 }
 
-// write answers with the error. The body is indented, as Gemini's is.
-func (e *apiError) write(w http.ResponseWriter) {
+// body is the error as JSON, indented as Gemini's is.
+func (e *apiError) body() []byte {
 	b, err := json.MarshalIndent(map[string]*apiError{"error": e}, "", "  ")
 	if err != nil {
 		panic(err) // strings and numbers only
 	}
-	b = append(b, '\n')
+	return append(b, '\n')
+}
+
+// write answers with the error.
+func (e *apiError) write(w http.ResponseWriter) {
+	b := e.body()
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=UTF-8")
 	h.Set("Content-Length", strconv.Itoa(len(b)))

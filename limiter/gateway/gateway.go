@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,9 @@ func (v *visit) serve(key string, bad *apiError) *apiError {
 
 // wellFormed refuses what no call for Gemini looks like.
 func (v *visit) wellFormed(path string) *apiError {
+	if v.r.URL.Host != "" {
+		return badRequest("this gateway is no proxy: send the path alone, with the gateway's address as base URL")
+	}
 	size := 0
 	for name, values := range v.r.Header {
 		for _, value := range values {
@@ -115,10 +119,23 @@ func (v *visit) forward(path string) *apiError {
 func (v *visit) fail(e *apiError) {
 	v.refused, v.status = true, e.Code
 	v.describe(v.w.Header())
+	v.explain(e)
 	if e.Code != statusClientGone {
 		drain(v.r, v.w.rc)
 	}
 	e.write(v.w)
+}
+
+// explain says to programs that it is this gateway that refuses, and under which
+// id it did, where nothing says so already.
+func (v *visit) explain(e *apiError) {
+	if slices.ContainsFunc(e.Details, func(d any) bool { info, is := d.(errorInfo); return is && info.Domain == "nightshift" }) {
+		return
+	}
+	e.info("nightshift", e.Status, map[string]string{
+		"type": "request_refused", "gateway_decision": string(v.decision()), "trace_id": v.trace, "project": v.g.project,
+		"class": v.caller.Class, "feature": v.caller.Feature,
+	})
 }
 
 // end gives back what the visit held. The time of the last piece stays set: the

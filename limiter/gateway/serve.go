@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,12 +13,11 @@ import (
 	"time"
 )
 
-// DefaultAddr is where a gateway listens when nobody says otherwise.
-const DefaultAddr = "127.0.0.1:8787"
-
 // Server says how a handler is served. The zero value works.
 type Server struct {
 	Drain  time.Duration // how long calls may still run after the end was asked for; default 2 min
+	TLS    *tls.Config   // with a certificate: HTTPS, HTTP/2 too; nil: HTTP/1.1 in the clear
+	Conns  int           // open connections at once; who comes then waits. Default 4096
 	Logger *slog.Logger  // nil means none
 }
 
@@ -26,19 +26,9 @@ type Server struct {
 const (
 	readHeaderTime = 10 * time.Second
 	idleTime       = 2 * time.Minute
-	mostHeader     = 256 << 10       // beyond it net/http itself answers, in plain text; up to it we do
+	mostHeader     = 256 << 10       // beyond it net/http answers by itself; conn.Write puts that into Gemini's shape
 	settleTime     = 7 * time.Second // for calls that were cut to settle
 )
-
-// Listen listens on addr. Without a host it takes loopback: whoever wants to be
-// reached from elsewhere names the address.
-func Listen(addr string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(cmp.Or(addr, DefaultAddr))
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	return net.Listen("tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
-}
 
 // Serve serves h on l until the context ends. Then it takes no new connections
 // and lets the calls that run, streams too, come to their end within Drain;
@@ -50,21 +40,39 @@ func (s Server) Serve(ctx context.Context, l net.Listener, h http.Handler) error
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	srv := &http.Server{
-		Handler:           running.wrap(h),
-		ReadHeaderTimeout: readHeaderTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    mostHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	srv, l := s.server(running.wrap(h), log), newBounded(l, cmp.Or(s.Conns, 4096), log)
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
+	go func() { ended <- s.listen(srv, l) }()
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
 	return s.drain(ctx, srv, running, log)
+}
+
+func (s Server) server(h http.Handler, log *slog.Logger) *http.Server {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: readHeaderTime, // and of the TLS handshake
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    mostHeader,
+		TLSConfig:         s.TLS,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Protocols:         new(http.Protocols),
+		// "OPTIONS *" is as unknown here as any other path.
+		DisableGeneralOptionsHandler: true,
+	}
+	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetHTTP2(s.TLS != nil) // by ALPN; no client of Gemini's speaks it in the clear
+	return srv
+}
+
+func (s Server) listen(srv *http.Server, l net.Listener) error {
+	if s.TLS != nil {
+		return srv.ServeTLS(l, "", "")
+	}
+	return srv.Serve(l)
 }
 
 // drain stops in order: no new connections, then the calls, then what they settle.

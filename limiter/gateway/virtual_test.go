@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -24,6 +25,7 @@ type virtual struct {
 	lane   limiter.Lane
 	conns  *conns
 	client *http.Client
+	trust  *x509.CertPool     // of its certificate, when it speaks TLS
 	stop   context.CancelFunc // asks the server to end
 	served chan error
 }
@@ -39,6 +41,13 @@ func (k known) Lookup(_ context.Context, key string) (Identity, error) {
 }
 
 func startVirtual(t *testing.T, base sender, change ...func(*Config)) *virtual {
+	t.Helper()
+	v := serveVirtual(t, Server{Drain: time.Minute}, base, change...)
+	v.client = &http.Client{Transport: &http.Transport{DialContext: v.conns.dial}}
+	return v
+}
+
+func serveVirtual(t *testing.T, server Server, base sender, change ...func(*Config)) *virtual {
 	t.Helper()
 	lanes, err := gemini.NewLaneMap("proj", "", gemini.Model{Name: flash})
 	if err != nil {
@@ -61,8 +70,7 @@ func startVirtual(t *testing.T, base sender, change ...func(*Config)) *virtual {
 	v.must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	v.stop = stop
-	go func() { v.served <- Server{Drain: time.Minute}.Serve(ctx, v.conns, g) }()
-	v.client = &http.Client{Transport: &http.Transport{DialContext: v.conns.dial}}
+	go func() { v.served <- server.Serve(ctx, v.conns, g) }()
 	return v
 }
 
@@ -81,10 +89,17 @@ func (v *virtual) end() error {
 }
 
 func (v *virtual) post(path string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequest(http.MethodPost, "http://gateway"+path, body)
+	req, err := http.NewRequest(http.MethodPost, v.scheme()+"://gateway"+path, body)
 	v.must(err)
 	req.Header.Set("X-Goog-Api-Key", "the-key")
 	return v.client.Do(req)
+}
+
+func (v *virtual) scheme() string {
+	if v.trust != nil {
+		return "https"
+	}
+	return "http"
 }
 
 func (v *virtual) inFlight() int64 {

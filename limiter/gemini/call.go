@@ -96,6 +96,11 @@ func (c *call) identify() error {
 // be answered: a prompt over the model's context would be counted in full
 // against the quota before it is refused there.
 func (c *call) estimate() error {
+	if c.route.rule.verb == http.MethodPost {
+		if err := checkBody(c.body); err != nil {
+			return refuse(http.StatusBadRequest, "%v", err)
+		}
+	}
 	if !c.route.rule.tokens {
 		return nil
 	}

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -110,8 +109,6 @@ type request struct {
 
 // overhead is what each content costs beside its parts: role and turn markers.
 const overhead = 4
-
-var errNotJSON = errors.New("the request's body is not one whole JSON object")
 
 func readRequest(a Ask) (*request, error) {
 	r := &request{model: a.Model}
