@@ -32,16 +32,17 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode":  exitCode,
-			"redis":     startRedis,
-			"port":      setPort,
-			"await":     awaitListener,
-			"awaitfile": awaitFile,
-			"until":     until,
-			"gemini":    callGemini,
-			"until400":  untilRefused,
-			"fromfile":  fromFile,
-			"nowhere":   nowhere,
+			"exitcode":    exitCode,
+			"certificate": makeCertificate,
+			"redis":       startRedis,
+			"port":        setPort,
+			"await":       awaitListener,
+			"awaitfile":   awaitFile,
+			"until":       until,
+			"gemini":      callGemini,
+			"until400":    untilRefused,
+			"fromfile":    fromFile,
+			"nowhere":     nowhere,
 		},
 	})
 }

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -149,19 +156,41 @@ func fromFile(ts *testscript.TestScript, _ bool, args []string) {
 
 // post makes a call with a key, for a feature or with none named.
 func post(ts *testscript.TestScript, address, key, method, feature string) (status int, answer string) {
-	req, err := http.NewRequest(http.MethodPost, "http://"+address+"/v1beta/models/"+method, strings.NewReader(`{"contents":[{"parts":[{"text":"hello"}]}]}`))
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	req, err := http.NewRequest(http.MethodPost, address+"/v1beta/models/"+method, strings.NewReader(`{"contents":[{"parts":[{"text":"hello"}]}]}`))
 	ts.Check(err)
 	req.Header.Set("x-goog-api-key", key)
 	req.Header.Set("Content-Type", "application/json")
 	if feature != "" {
 		req.Header.Set("x-nightshift-feature", feature)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	resp, err := client.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	ts.Check(err)
 	return resp.StatusCode, string(body)
+}
+
+// makeCertificate writes a certificate for loopback and its key:
+// `certificate CERT KEY [expired]`.
+func makeCertificate(ts *testscript.TestScript, _ bool, args []string) {
+	until := time.Now().Add(90 * 24 * time.Hour)
+	if len(args) > 2 {
+		until = time.Now().Add(-time.Hour)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	what := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: until.Add(-365 * 24 * time.Hour), NotAfter: until, DNSNames: []string{"localhost"}}
+	der, err := x509.CreateCertificate(rand.Reader, what, what, &key.PublicKey, key)
+	ts.Check(err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 }
 
 // nowhere wants a text in no file of some folders: `nowhere TEXT FOLDER ...`.

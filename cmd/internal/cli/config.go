@@ -158,6 +158,16 @@ type GatewayConfig struct {
 	Listen     string `yaml:"listen"`      // default 127.0.0.1:8484
 	PathPrefix string `yaml:"path_prefix"` // under which everything is served, such as /gemini; default none
 	Observe    bool   `yaml:"observe"`     // meter and refuse nothing: to find out first who eats the quota
+	// MaxConnections are open at once in one process; who comes then waits. Default 4096.
+	MaxConnections int       `yaml:"max_connections"`
+	TLS            TLSConfig `yaml:"tls"` // absent: plain HTTP
+}
+
+// TLSConfig names the PEM files by which the gateway serves HTTPS, both or
+// neither. It follows them while it runs: a new certificate needs no restart.
+type TLSConfig struct {
+	Cert string `yaml:"cert"` // the certificate, with those between it and the authority
+	Key  string `yaml:"key"`  // its private key
 }
 
 // DashboardConfig is where asynqmon and the quota page are served.
@@ -198,8 +208,9 @@ func defaults() map[string]any {
 		"time_zone":           "America/Los_Angeles",
 		"spend.soft_ratio":    0.92,
 
-		"gateway.listen":   "127.0.0.1:8484",
-		"dashboard.listen": dashboard.DefaultListen,
+		"gateway.listen":          "127.0.0.1:8484",
+		"gateway.max_connections": 4096,
+		"dashboard.listen":        dashboard.DefaultListen,
 
 		"health.p95":           scheduler.DefaultThresholds.P95,
 		"health.first_token":   scheduler.DefaultThresholds.FirstToken,

@@ -45,6 +45,9 @@ func runConfigCheck(f *factory) error {
 	if where == "" {
 		where = "no " + configName + " here; defaults, environment and flags"
 	}
+	if err := c.Gateway.TLS.checkFiles(f.now()); err != nil {
+		return invalid(c.located(err))
+	}
 	if len(c.Models) == 0 {
 		f.say("%s: no models. A run needs the limits of its model:\n%s", where, modelExample("gemini-3.5-flash"))
 	}

@@ -13,6 +13,9 @@ func (c *Config) checkListeners() error {
 	if _, _, err := net.SplitHostPort(c.Gateway.Listen); err != nil {
 		return fmt.Errorf("gateway.listen: %q; want HOST:PORT such as 127.0.0.1:8484", c.Gateway.Listen)
 	}
+	if err := c.Gateway.check(); err != nil {
+		return err
+	}
 	if err := dashboard.Check(c.Dashboard.Listen, c.Dashboard.Token); err != nil {
 		return fmt.Errorf("dashboard.listen: %w", err)
 	}
@@ -41,5 +44,24 @@ func (c *Config) gatewayURL() string {
 			host = "THIS-HOST"
 		}
 	}
-	return "http://" + net.JoinHostPort(host, port) + c.Gateway.PathPrefix
+	return c.Gateway.TLS.scheme() + "://" + net.JoinHostPort(host, port) + c.Gateway.PathPrefix
+}
+
+func (g GatewayConfig) check() error {
+	switch {
+	case g.MaxConnections < 1:
+		return fmt.Errorf("gateway.max_connections: %d; want at least 1", g.MaxConnections)
+	case g.TLS.Cert == "" && g.TLS.Key != "":
+		return fmt.Errorf("gateway.tls.cert: a key without its certificate; name both files, or neither for plain HTTP")
+	case g.TLS.Cert != "" && g.TLS.Key == "":
+		return fmt.Errorf("gateway.tls.key: a certificate without its key; name both files, or neither for plain HTTP")
+	}
+	return nil
+}
+
+func (t TLSConfig) scheme() string {
+	if t.Cert != "" {
+		return "https"
+	}
+	return "http"
 }

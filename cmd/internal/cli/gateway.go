@@ -75,11 +75,15 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return firstError(fmt.Errorf("gateway.%w", err), l.Close())
 	}
-	b.log.Info("gateway is ready", "listen", l.Addr().String()+b.conf.Gateway.PathPrefix, "project", b.conf.Gemini.Project,
+	secure, err := b.tlsOf(ctx)
+	if err != nil {
+		return firstError(err, l.Close())
+	}
+	b.log.Info("gateway is ready", "listen", b.conf.Gateway.TLS.scheme()+"://"+l.Addr().String()+b.conf.Gateway.PathPrefix, "project", b.conf.Gemini.Project,
 		"models", len(b.conf.Models), "observe", b.conf.Gateway.Observe)
 	b.warnGateway(ctx, l)
 	go b.keepSoft(ctx, out.transport)
-	return gateway.Server{Logger: b.log}.Serve(ctx, l, g)
+	return gateway.Server{TLS: secure, Conns: b.conf.Gateway.MaxConnections, Logger: b.log}.Serve(ctx, l, g)
 }
 
 // ready says whether calls can be admitted: the shared state is there and has limits.
@@ -99,8 +103,8 @@ func (b *backend) warnGateway(ctx context.Context, l net.Listener) {
 	if b.conf.Gateway.Observe {
 		b.log.Warn("observing: nothing is refused and unknown keys pass; whoever reaches this address spends the project's quota")
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		b.log.Warn("reachable from other machines over plain HTTP: keys travel unencrypted", "listen", a.String())
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && b.conf.Gateway.TLS.Cert == "" {
+		b.log.Warn("reachable from other machines over plain HTTP: keys travel unencrypted", "listen", a.String(), "remedy", "gateway.tls, or a proxy in front that speaks it")
 	}
 	if b.conf.Gemini.API == "simulated" {
 		b.log.Warn("the API is simulated by this process: every call gets a made-up answer")
