@@ -22,7 +22,7 @@ type RampLook struct {
 // nobody did is none that went well.
 func (w RampRules) Decide(r gemini.Ramp, l RampLook) (gemini.Ramp, []Action) {
 	w = w.orDefault()
-	limits := over(r.Limits, w.Limits)
+	limits := RampLimitsOver(r.Limits, w.Limits)
 	step := min(max(l.At.Sub(r.Looked), 0), 3*w.Every)
 	if r.Looked.IsZero() {
 		step = 0

@@ -33,12 +33,12 @@ func (w RampRules) orDefault() RampRules {
 	w.Bad = cmp.Or(w.Bad, 2)
 	w.Good = cmp.Or(w.Good, 15)
 	w.Back = cmp.Or(w.Back, 60)
-	w.Limits = over(w.Limits, DefaultRampLimits)
+	w.Limits = RampLimitsOver(w.Limits, DefaultRampLimits)
 	return w
 }
 
-// over puts the limits that are set over others.
-func over(own, other gemini.RampLimits) gemini.RampLimits {
+// RampLimitsOver puts the limits that are set over others.
+func RampLimitsOver(own, other gemini.RampLimits) gemini.RampLimits {
 	return gemini.RampLimits{
 		Samples: cmp.Or(own.Samples, other.Samples), P95: cmp.Or(own.P95, other.P95), FirstToken: cmp.Or(own.FirstToken, other.FirstToken),
 		SlowerPPM: cmp.Or(own.SlowerPPM, other.SlowerPPM), RefusedPPM: cmp.Or(own.RefusedPPM, other.RefusedPPM),

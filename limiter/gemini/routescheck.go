@@ -93,7 +93,7 @@ func (r *Routes) checkCircle(s RampScope, from, to string, others []Move) error 
 				continue
 			}
 			if to = r.Real(o.To); r.cfg.Lanes.same(to, from) {
-				return fmt.Errorf("to: calls of %s go round in a circle: an earlier line moves them back to %s", s, from)
+				return fmt.Errorf("to: calls of %s would go round in a circle: another move takes them from %s back to %s", s, o.From, from)
 			}
 		}
 	}
@@ -123,4 +123,52 @@ func (r *Routes) bucket(field, name string) (Model, error) {
 		return m, fmt.Errorf("%s: %q is not configured: add it to models with its limits (configured: %s)", field, name, strings.Join(r.cfg.Lanes.names, ", "))
 	}
 	return m, nil
+}
+
+// CheckRamp wants a ramp to move calls that get there, to a model that has limits,
+// and not back to where another ramp of its scope takes them from. Of an alias's it
+// fills in From. The error names the field.
+func (r *Routes) CheckRamp(x *Ramp, others []Ramp) error {
+	if x.Scope.Kind == "route" {
+		if err := r.aliasFrom(x); err != nil {
+			return err
+		}
+	}
+	from, to, err := r.Pair(x.From, x.To)
+	if err != nil {
+		return err
+	}
+	var whole []Move
+	for _, o := range others {
+		if o.Phase != RampRolledBack {
+			whole = append(whole, Move{o.Scope, o.From, o.To})
+		}
+	}
+	for _, m := range r.cfg.Moves {
+		if m.Scope == x.Scope && r.cfg.Lanes.same(r.Real(m.From), from.Name) {
+			return fmt.Errorf("from: the configuration moves calls of %s for %s to %s: move them on from there, with --from %s", x.Scope, x.From, m.To, m.To)
+		}
+	}
+	return r.checkCircle(x.Scope, from.Name, to.Name, append(whole, r.cfg.Moves...))
+}
+
+func (r *Routes) aliasFrom(x *Ramp) error {
+	real, ok := r.aliases[NormalizeModel(x.Scope.Name)]
+	switch {
+	case !ok:
+		return fmt.Errorf("from: %s is no alias: routes of the configuration has %s", x.Scope.Name, orNothing(slices.Sorted(maps.Keys(r.aliases))))
+	case x.From == "":
+		x.From = real
+	case !r.cfg.Lanes.same(r.Real(x.From), real):
+		return fmt.Errorf("from: %s stands for %s, not for %s", x.Scope.Name, real, x.From)
+	}
+	x.Scope.Name = NormalizeModel(x.Scope.Name)
+	return nil
+}
+
+func orNothing(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

@@ -22,6 +22,10 @@ type Config struct {
 	Nodes   map[string]NodeConfig  `yaml:"nodes"`   // limits beside the models': "tenant/acme", "feature/chat"; "tenant/*" of each tenant that is not named
 	Weights map[string]int64       `yaml:"weights"` // of those who wait: "priority/high", "tenant/acme"
 
+	Routes map[string]string `yaml:"routes"` // name that clients may send → the model that answers
+	Moves  []MoveConfig      `yaml:"moves"`  // calls that go to another model than they name
+	Ramps  RampsConfig       `yaml:"ramps"`  // how moves by ramp go on
+
 	Run     RunConfig     `yaml:"run"`
 	Worker  WorkerConfig  `yaml:"worker"`
 	Records RecordsConfig `yaml:"records"`

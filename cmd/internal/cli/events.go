@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 )
 
 type eventsOptions struct {
@@ -23,7 +24,7 @@ type eventsOptions struct {
 var eventKinds = []string{
 	limiter.EventPause, limiter.EventResume, limiter.EventThrottle, limiter.EventLimits,
 	limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventProvider, limiter.EventAlert,
-	limiter.EventHealth, limiter.EventLease, limiter.EventKeys,
+	limiter.EventHealth, limiter.EventLease, limiter.EventKeys, gemini.EventRamp,
 }
 
 func newEventsCmd(f *factory) *cobra.Command {

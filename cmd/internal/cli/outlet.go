@@ -19,6 +19,7 @@ type outlet struct {
 	lanes     *gemini.LaneMap
 	records   *gemini.Recorder
 	meter     *gemini.Meter
+	ramps     *gemini.Meter // counts what ramps decide
 	learning  *gemini.Learning
 	kept      gemini.Records // both
 	unwatch   context.CancelFunc
@@ -39,6 +40,10 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	if err != nil {
 		return nil, err
 	}
+	routes, err := b.liveRoutes(lanes)
+	if err != nil {
+		return nil, err
+	}
 	records, err := gemini.NewRecorder(b.conf.recordsDir(), b.conf.Records.Keep)
 	if err != nil {
 		return nil, err
@@ -46,11 +51,12 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	o := &outlet{lanes: lanes, records: records}
 	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Zone: b.conf.spendZone(), Logger: b.log})
 	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
-	o.kept = gemini.Fan(records, o.meter)
+	o.ramps = gemini.NewRampMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})
+	o.kept = gemini.Fan(records, o.meter, o.ramps)
 	prices := b.conf.prices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
-		Process: processName(process), Gate: b.lim, Lanes: lanes, Unexplained: gemini.NewUnexplainedStore(b.rdb, b.conf.scope()),
+		Process: processName(process), Gate: b.lim, Lanes: lanes, Routes: routes, Unexplained: gemini.NewUnexplainedStore(b.rdb, b.conf.scope()),
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices, RefuseUnpriced: b.conf.refuseUnpriced(),
 		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
@@ -61,6 +67,10 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	o.unwatch = cancel
 	go o.transport.WatchKey(ctx)
+	if process == "gateway" { // rows are not moved
+		_ = routes.Refresh(ctx) // Watch tells what is wrong, and tries again
+		go routes.Watch(ctx)
+	}
 	return o, nil
 }
 
@@ -77,7 +87,7 @@ func (o *outlet) close(log *slog.Logger) {
 		o.unwatch()
 	}
 	o.learning.Close()
-	if err := firstError(o.records.Close(), o.meter.Close()); err != nil {
+	if err := firstError(o.records.Close(), o.meter.Close(), o.ramps.Close()); err != nil {
 		log.Warn("the last call records could not be written", "err", err)
 	}
 }

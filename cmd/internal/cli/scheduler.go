@@ -60,6 +60,8 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Control: control,
 		Monitor: &scheduler.Monitor{Control: control, Source: source, Owner: owner, Rules: b.conf.Health.rules(),
 			Watch: scheduler.Watch{Thresholds: all, Features: own}},
+		Ramps: &scheduler.RampWatch{Ramps: b.ramps(owner), Rules: b.conf.rampRules(),
+			Source: scheduler.RampMeterSource{Redis: b.rdb, Scope: b.conf.scope()}},
 		Windows:   &scheduler.Windows{Control: control, Of: b.conf.workWindows(), Owner: owner, Ramp: b.conf.windowRamp()},
 		Sweeper:   &scheduler.Sweeper{Redis: b.rdb, Store: b.store, Owner: owner, Logger: b.log},
 		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
@@ -87,7 +89,7 @@ func (c *Config) workWindows() map[string]scheduler.Window {
 
 // schedulerDigest tells schedulers apart that would decide differently.
 func (c *Config) schedulerDigest() string {
-	return digest(c.Health, c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig())
+	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig())
 }
 
 // digest is a short name for settings: equal ones have the same.
