@@ -68,7 +68,13 @@ func (c *Config) complete(q Request, err error) error {
 		return err
 	}
 	for _, x := range c.Classes {
-		d.FallbackAllowed = d.FallbackAllowed || x.Name == q.Class && x.Fallback != ""
+		if x.Name != q.Class {
+			continue
+		}
+		d.FallbackAllowed = x.Fallback != ""
+		if !x.Tickets {
+			d.Ticket = "" // it waits in place, and in no line
+		}
 	}
 	if d.Reason == ReasonSpend && d.Detail == "" {
 		d.Detail = c.stops(q, d)

@@ -97,6 +97,22 @@ func (d *Denied) whose() string {
 // RetryAfter is how long to wait, by the clock that decided.
 func (d *Denied) RetryAfter() time.Duration { return time.Duration(d.RetryAfterMS) * time.Millisecond }
 
+// AskAgain is how soon one who waits in place (Request.Wait) asks again: at the front
+// sooner, which keeps the cost of many who wait within bounds; with a ticket at the pace
+// of pulls; and when the limit frees, if that is sooner.
+func (d *Denied) AskAgain() time.Duration {
+	again := 250 * time.Millisecond
+	switch {
+	case d.Ticket != "":
+		again = 500 * time.Millisecond
+	case d.Position <= 4:
+		again = 50 * time.Millisecond
+	case d.Position <= 16:
+		again = 100 * time.Millisecond
+	}
+	return min(again, d.RetryAfter())
+}
+
 // Error names the limit, whose it is, and when to come back.
 func (d *Denied) Error() string {
 	what := d.Detail

@@ -154,6 +154,31 @@
 // high priority (4) and one of normal (2), the shares are 2/3, 1/3·4/6 = 2/9 and
 // 1/9.
 //
+// # Waiting in place
+//
+// A caller with somebody before the screen is not sent away but asks again (Request.Wait),
+// some twenty times a second at the front and four times behind it, until it has its
+// permit or its time is over. Meanwhile what it asks for counts as used against the
+// classes below, at the ledger whose rule is against it: at the lane, so that no bulk
+// takes the room that comes free before it does; or at its own tenant, where others lose
+// nothing. Of its own class nobody passes who comes after it, unless all that wait before
+// would fit too; and a class that keeps a pace keeps its order.
+//
+// Those that wait go by the weights of their paths, level by level. At a level each node
+// (a tenant, say) has a virtual time at which its turn begins: after its own last turn,
+// and not before the newest turn that the level had; a turn lasts cost ÷ weight, as a
+// ticket's does. The callers of a node come in the order in which they come among
+// themselves, each one's turn after the other's, and of all nodes of the level the
+// earliest turn is first. So with tenants a (weight 3) and b (1) of which many wait, a
+// has three of four permits, however many keys b has. Turns are forgotten when nobody of
+// the class waits.
+//
+// Nobody waits in vain: a caller whose refusal ends later than it waits is told when at
+// once (Denied.Position is 0), unless it may end before that, since calls in flight end
+// or settle below their estimates. Who dies is forgotten after two seconds. Of a class
+// with tickets such a caller has a place in the line as a job has, and is let go by the
+// same pulls.
+//
 // # Events
 //
 // What concerns a scope as a whole is noted in a stream of about the last 20,000

@@ -16,6 +16,7 @@ type history struct {
 	gates   []*bench
 	open    []string // permits that may still be settled
 	tickets []string
+	placed  []Request // of callers who wait in place
 	n       int
 }
 
@@ -183,6 +184,9 @@ func (h *history) acquire() step {
 			h.tickets = append(h.tickets, q.Ticket)
 		}
 	}
+	if h.rng.IntN(3) == 0 {
+		q = h.inPlace(q)
+	}
 	ask := h.rng.IntN(15) == 0
 	return func(b *bench) string {
 		q.Lane = b.lane
@@ -196,6 +200,22 @@ func (h *history) acquire() step {
 		}
 		return jsonOf(p) + outcome(err)
 	}
+}
+
+// inPlace makes a request of one who waits in place: often one who has asked before.
+func (h *history) inPlace(q Request) Request {
+	q.Wait = time.Duration(1+h.rng.IntN(9000)) * time.Millisecond
+	if h.rng.IntN(2) == 0 {
+		q.Class, q.Path.Run, q.Path.Priority = []string{"interactive", "agent"}[h.rng.IntN(2)], "", ""
+	}
+	if n := len(h.placed); n > 0 && h.rng.IntN(3) > 0 {
+		wait := q.Wait
+		q = h.placed[n-1-h.rng.IntN(min(6, n))]
+		q.Wait = wait
+		return q
+	}
+	h.placed = append(h.placed, q)
+	return q
 }
 
 func outcome(err error) string {
@@ -291,7 +311,11 @@ func (h *history) drop() step {
 	if h.rng.IntN(3) == 0 {
 		return func(b *bench) string { return errText(b.DropLeaf(b.Context(), b.lane, leaf)) }
 	}
-	return func(b *bench) string { return errText(b.Drop(b.Context(), b.lane, one, "unknown")) }
+	gone := "unknown"
+	if n := len(h.placed); n > 0 {
+		gone = h.placed[n-1-h.rng.IntN(min(6, n))].ID
+	}
+	return func(b *bench) string { return errText(b.Drop(b.Context(), b.lane, one, gone)) }
 }
 
 func (h *history) ticket() step {

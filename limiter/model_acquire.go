@@ -46,25 +46,36 @@ func (m *Model) turnOf(n *modelLane, c *modelClass, path []*modelClass, a Amount
 	return nil
 }
 
-// rule gives the rule of one ledger that is against the request now, or nil.
-func (c *modelClass) rule(a Amounts, released bool) *refusal {
+// rule gives the rule of one ledger that is against the request now, or nil. Callers
+// who wait before it at this ledger come first.
+func (c *modelClass) rule(a Amounts, released bool, at place) *refusal {
 	var aside Amounts
 	if c.line != nil && c.line.released > 0 && !released {
 		aside = c.line.releasedBy
 	}
-	if no := c.n.fits(c, a, aside); no != nil || released {
-		return no
+	no := c.n.fits(c, a, aside)
+	ahead, before := at.ahead[c.n.plan.node]
+	if no == nil && before {
+		if no = c.n.fits(c, a, aside, ahead); no != nil {
+			no.reason = ReasonTurn
+		}
 	}
-	return c.n.smooth(c, a, c.n.header.last)
+	if no == nil && !released {
+		no = c.n.smooth(c, a, c.n.header.last)
+	}
+	if no == nil && before && c.Smooth {
+		no = &refusal{dim: -1, reason: ReasonTurn, top: -1, class: c}
+	}
+	return no
 }
 
 // refuses gives the rule that is against the request now, or nil: of several
 // ledgers' the one that will hold longest.
-func (m *Model) refuses(n *modelLane, c *modelClass, path []*modelClass, a Amounts, tk *modelTicket, t int64) *refusal {
+func (m *Model) refuses(n *modelLane, c *modelClass, path []*modelClass, a Amounts, tk *modelTicket, at place, t int64) *refusal {
 	released := tk != nil && tk.released
-	no := c.rule(a, released)
+	no := c.rule(a, released, at)
 	for _, nc := range path {
-		if x := nc.rule(a, released); x != nil && (no == nil || x.weight > no.weight) {
+		if x := nc.rule(a, released, at); x != nil && (no == nil || x.weight > no.weight) {
 			no = x
 		}
 	}
@@ -88,7 +99,7 @@ func (n *modelLane) charge(c *modelClass, a Amounts) {
 	}
 }
 
-func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request, leaf string, tk *modelTicket, t int64) answer {
+func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request, leaf string, tk *modelTicket, at place, t int64) answer {
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
 	}
@@ -116,6 +127,9 @@ func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request
 	}
 	if tk != nil {
 		m.admitted(n, c, leaf, q.Ticket, tk)
+	}
+	if len(n.callers) > 0 && !c.Tickets {
+		m.served(n, c, q, at)
 	}
 	return answer{permit: out}
 }
@@ -176,7 +190,7 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	if c == nil {
 		return answer{reason: reasonUnknownClass}
 	}
-	a, path := q.charged(), m.path(m.config.nodesOf(q.Path, q.Feature), q.Class, t)
+	a, path := q.charged(), m.path(n, m.config.nodesOf(q.Path, q.Feature), q.Class, t)
 	if out, ok := larger(c, path, a); ok {
 		return out
 	}
@@ -186,6 +200,10 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	if waits {
 		tk, leaf = m.ticketOf(n, c, q)
 	}
+	var at place
+	if !c.Tickets {
+		at = m.lookAround(n, c, q)
+	}
 	var no *refusal
 	switch {
 	case q.Full:
@@ -193,28 +211,31 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	case reason != "":
 		no = &refusal{dim: -1, reason: reason, top: -1}
 	default:
-		if no = m.refuses(n, c, path, a, tk, t); no == nil && q.ask {
+		if no = m.refuses(n, c, path, a, tk, at, t); no == nil && q.ask {
 			return answer{permit: newPermit(q, t, t)}
 		} else if no == nil {
-			return m.grant(n, c, path, q, leaf, tk, t)
+			return m.grant(n, c, path, q, leaf, tk, at, t)
 		}
 		detail = no.detail
 	}
 	if q.Force && !q.Full {
-		return m.forced(n, c, path, q, leaf, tk, t, no)
+		return m.forced(n, c, path, q, leaf, tk, at, t, no)
 	}
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
+	}
+	if q.waitMS() > 0 && !c.Tickets {
+		return m.standHere(n, c, q, at, no, t, ends, detail)
 	}
 	return m.answer(n, c, q, leaf, tk, no, t, ends, detail, waits)
 }
 
 // forced grants in spite of a rule. The pace goes on by no more than a window.
-func (m *Model) forced(n *modelLane, c *modelClass, path []*modelClass, q Request, leaf string, tk *modelTicket, t int64, no *refusal) answer {
+func (m *Model) forced(n *modelLane, c *modelClass, path []*modelClass, q Request, leaf string, tk *modelTicket, at place, t int64, no *refusal) answer {
 	if p := n.permits[q.ID]; p != nil {
 		return answer{permit: p.permit(q)}
 	}
-	a := m.grant(n, c, path, q, leaf, tk, t)
+	a := m.grant(n, c, path, q, leaf, tk, at, t)
 	for _, x := range append([]*modelClass{c}, path...) {
 		for d := range x.pace {
 			if x.Smooth {

@@ -164,9 +164,10 @@ func (m *Model) book(n *modelLane, c *modelClass, f *modelLeaf, ticket string, a
 	m.enterLine(c, f, a)
 }
 
-// cost is a request's dominant share of the lane, in units of 1e-9.
+// cost is a request's dominant share of the lane, in units of 1e-9. It is never
+// nothing: where only calls at once are limited, turns must go round all the same.
 func (n *modelLane) cost(a Amounts) int64 {
-	var most int64
+	most := int64(1000)
 	for _, p := range n.plan.dims {
 		if p.window != Held && !p.shadow {
 			most = max(most, int64(math.Floor(float64(a[p.unit])*1000000000/float64(p.inside))))

@@ -17,7 +17,7 @@ func (m *Model) node(name string, t int64) *modelLane {
 		}
 		n = m.byPattern(name, n, from, t)
 	}
-	n.days = m.cal.at(m.now).at
+	n.days, n.host = m.cal.at(m.now).at, nil
 	n.moveTo(t)
 	return n
 }
@@ -36,10 +36,11 @@ func (m *Model) byPattern(name string, n, from *modelLane, t int64) *modelLane {
 	return n
 }
 
-// path gives the ledgers, by class, of a list of nodes.
-func (m *Model) path(names []string, class string, t int64) (out []*modelClass) {
+// path gives the ledgers, by class, of a list of nodes on a lane's way.
+func (m *Model) path(lane *modelLane, names []string, class string, t int64) (out []*modelClass) {
 	for _, name := range names {
 		if n := m.node(name, t); n != nil {
+			n.host = lane
 			if c := n.class(class); c != nil {
 				if c.line != nil && c.line.virtual != m.rev {
 					c.line = nil // of an older configuration: who waits stands in line anew
@@ -53,7 +54,7 @@ func (m *Model) path(names []string, class string, t int64) (out []*modelClass) 
 
 // along gives the nodes with limits that a leaf's tickets stand in line at too.
 func (m *Model) along(c *modelClass, f *modelLeaf) []*modelClass {
-	return m.path(f.nodes, c.Name, c.n.header.last)
+	return m.path(c.n, f.nodes, c.Name, c.n.header.last)
 }
 
 // stand changes by what tickets stand for in the lines of the nodes along. A leaf

@@ -31,21 +31,32 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 	}
 	later := 300000 + (int64(len(f.order))+pos)*7919%300000
 	if no.reason == ReasonPaused && ends < 0 {
-		return no.denied(t+ceilSecond(later), pos, detail)
+		return no.denied(t+ceilSecond(later), m.stays(n, q, later == 0, pos), detail)
 	}
 	first, _, rest := m.turnsBefore(c, f, pos)
 	from := max(t, ends, first)
 	if no.turns() {
 		from = max(first, no.when(t))
 	}
-	if tk != nil && !tk.released && t-n.header.pulled > awayMS && from == t {
+	if tk != nil && !tk.released && t-n.header.pulled > awayMS && from == t && q.waitMS() == 0 {
 		return no.denied(m.pace(c, f, tk.amounts, t), pos, detail)
 	}
-	wait := 2*partOf(max(m.eta(c, f, pos), c.holds(f, pos)), rest) + 3000
+	eta := partOf(max(m.eta(c, f, pos), c.holds(f, pos)), rest)
+	wait := 2*eta + 3000
 	if c.least < million {
 		wait = min(wait, later)
 	}
-	return no.denied(from+ceilSecond(wait), pos, detail)
+	return no.denied(from+ceilSecond(wait), m.stays(n, q, wait != later && from+eta <= t+q.waitMS(), pos), detail)
+}
+
+// stays keeps a ticket's place, unless its caller waits in place and would do so in
+// vain.
+func (m *Model) stays(n *modelLane, q Request, hope bool, pos int64) int64 {
+	if q.waitMS() == 0 || hope {
+		return pos
+	}
+	m.drop(n, q.Ticket, n.tickets[q.Ticket])
+	return 0
 }
 
 // turns tells whether the limit that refuses is a day's or a month's.

@@ -34,9 +34,10 @@ func (n *modelLane) share(c *modelClass, d int) (others, own, all, free int64) {
 
 // lacks gives what is missing for need more in dim d, 0 or less when it fits; what
 // is in use; what the limit itself lacks; and the ceiling, where that is what binds.
+// What callers of the classes above wait for in place is theirs.
 func (n *modelLane) lacks(c *modelClass, d int, need int64, alone bool) (short, used, over, top int64) {
 	others, own, all, free := n.share(c, d)
-	short, over = others+own+need-free, all+need-free
+	short, over = others+n.wanted(c, d)+own+need-free, all+need-free
 	if short > 0 && own+need <= c.reserve[d*len(n.classes)+c.index] {
 		short = over
 	}

@@ -27,6 +27,11 @@ func (n *modelLane) view(t int64) laneView {
 	v := laneView{now: t, plan: n.plan, header: n.header, margins: n.squares, use: n.use,
 		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail, learned: n.learned, lowered: n.lowered}
 	v.inForce(n.lows)
+	for _, e := range n.callers {
+		if e.id != "" {
+			v.inPlace = append(v.inPlace, e.view(n.classes[e.class].Name))
+		}
+	}
 	for d := range n.plan.dims {
 		v.free = append(v.free, n.oldest(d))
 		x := n.plan.dims[d]

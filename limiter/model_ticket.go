@@ -21,6 +21,7 @@ func (m *Model) Drop(_ context.Context, l Lane, tickets ...string) error {
 		if tk := n.tickets[name]; tk != nil {
 			m.drop(n, name, tk)
 		}
+		n.leavePlace(name)
 	}
 	return nil
 }

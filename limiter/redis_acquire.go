@@ -103,7 +103,7 @@ func appendRequest(args []any, c *Config, q *Request) []any {
 // leaf is what the script must know of the path: all of it for a ticket, run and
 // priority for their pauses.
 func (q Request) leaf() string {
-	if q.Ticket == "" && q.Path.Run == "" && q.Path.Priority == "" {
+	if q.Ticket == "" && q.waitMS() == 0 && q.Path.Run == "" && q.Path.Priority == "" {
 		return ""
 	}
 	return q.Path.Leaf()
@@ -117,8 +117,18 @@ func (q Request) mode() int {
 		return 2
 	case q.ask:
 		return 3
+	case q.Wait > 0:
+		return 10 + int(q.waitMS())
 	}
 	return 0
+}
+
+// waitMS is Wait in ms, of a request that may wait.
+func (q Request) waitMS() int64 {
+	if q.Full || q.Force || q.ask || q.Wait <= 0 {
+		return 0
+	}
+	return max(1, q.Wait.Milliseconds())
 }
 
 func readAnswer(q Request, v any, now int64) (answer, error) {

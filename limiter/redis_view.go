@@ -19,7 +19,7 @@ func (a *arrays) read(v any) []int64 {
 
 // readView reads state.lua's answer; the layouts are those of lua/base.lua.
 func readView(l Lane, got reply) (laneView, error) {
-	if len(got.rest) < 11 {
+	if len(got.rest) < 12 {
 		return laneView{}, fmt.Errorf("short answer %v", got.rest)
 	}
 	var a arrays
@@ -38,9 +38,10 @@ func readView(l Lane, got reply) (laneView, error) {
 	v.reason, v.detail = Reason(reason), detail
 	a.readLearned(&v, text(got.rest[8]), got.rest[9])
 	v.lowered = readLow(a.read(got.rest[10]))
+	v.inPlace = a.readCallers(text(got.rest[11]), got.now, names)
 	if a.err == nil {
 		v.readUse(s)
-		a.err = v.readClasses(got.rest[11:], &a)
+		a.err = v.readClasses(got.rest[12:], &a)
 	}
 	return v, a.err
 }

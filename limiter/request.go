@@ -69,6 +69,13 @@ type Request struct {
 	// Ticket names what waits when there is no room: a stable id of the job, not
 	// of the attempt. Empty: nothing waits, a refusal leaves no trace.
 	Ticket string
+	// Wait is how long the caller still waits in place: it asks again and again, with
+	// the same ID, after Denied.AskAgain. A class with tickets keeps it a place in its line
+	// (Ticket must be set), any other one among the callers who wait: they come before
+	// the classes below as soon as there is room, and among themselves by the weights
+	// of their paths. Denied.Position is 0 when there is no hope within Wait. Who leaves
+	// says so (Drop, by its ID); who does not ask again for two seconds has left.
+	Wait time.Duration
 	// Full says that the caller has no free slot for the call now: a decision
 	// is not wanted, only a place in the line. The answer is always a refusal
 	// (reason ReasonSlots), for a request that fits too.

@@ -39,6 +39,8 @@ var (
 	luaTrip string
 	//go:embed lua/line.lua
 	luaLine string
+	//go:embed lua/inplace.lua
+	luaInPlace string
 	//go:embed lua/acquire.lua
 	luaAcquire string
 	//go:embed lua/settle.lua
@@ -71,11 +73,11 @@ var (
 var luaLedger = luaBase + luaRing + luaSlots + luaUpgrade + luaLower + luaShape + luaNodes
 
 var (
-	acquireScript   = script(luaLedger, luaRoom, luaLine, luaHold, luaBreaker, luaAcquire)
+	acquireScript   = script(luaLedger, luaRoom, luaLine, luaInPlace, luaHold, luaBreaker, luaAcquire)
 	settleScript    = script(luaLedger, luaHold, luaSettle)
-	pullScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaBreaker, luaPull)
-	dropScript      = script(luaLedger, luaRoom, luaLine, luaHold, luaDrop)
-	ticketScript    = script(luaLedger, luaRoom, luaLine, luaHold, luaTicket)
+	pullScript      = script(luaLedger, luaRoom, luaLine, luaInPlace, luaHold, luaBreaker, luaPull)
+	dropScript      = script(luaLedger, luaRoom, luaLine, luaInPlace, luaHold, luaDrop)
+	ticketScript    = script(luaLedger, luaRoom, luaLine, luaInPlace, luaHold, luaTicket)
 	stateScript     = script(luaLedger, luaState)
 	configureScript = script(luaLedger, luaConfigure)
 	floorsScript    = script(luaLedger, luaFloors)

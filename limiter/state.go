@@ -13,6 +13,7 @@ type LaneState struct {
 	At       time.Time    `json:"at"` // the deciding clock
 	Limits   []LimitState `json:"limits"`
 	Leaves   []LeafState  `json:"leaves"`    // lines in which jobs wait, or were lately released
+	InPlace  []InPlace    `json:"in_place"`  // callers who wait for their permit, in order of arrival
 	InFlight int64        `json:"in_flight"` // permits that are open, lapsed ones awaiting a late settle included
 	Cooldown *Cooldown    `json:"cooldown,omitempty"`
 	// Breakers that are not closed, of the lane and of the project.
@@ -74,6 +75,16 @@ type LeafState struct {
 	Booked   Amounts `json:"booked"`
 }
 
+// InPlace is a caller who waits for its permit where it is (Request.Wait).
+type InPlace struct {
+	ID      string    `json:"id"` // of its request
+	Class   string    `json:"class"`
+	Leaf    string    `json:"leaf"`
+	Until   time.Time `json:"until"` // how long it waits
+	Node    string    `json:"node"`  // whose rule is against it: "lane", "tenant/acme"; "" for what closes its class alone
+	Amounts Amounts   `json:"amounts"`
+}
+
 // Cooldown is a rest that the provider asked for.
 type Cooldown struct {
 	Until  time.Time `json:"until"`
@@ -114,6 +125,7 @@ type laneView struct {
 	booked  Amounts
 	out     Amounts
 	leaves  []LeafState
+	inPlace []InPlace
 	permits int64
 	peaks   []int64 // dim*classes + class, times 16
 	reason  Reason  // of the cool-down
@@ -131,7 +143,7 @@ type laneView struct {
 }
 
 func (v laneView) state() LaneState {
-	s := LaneState{Lane: v.plan.lane, At: time.UnixMilli(v.now), Leaves: v.leaves, InFlight: v.permits,
+	s := LaneState{Lane: v.plan.lane, At: time.UnixMilli(v.now), Leaves: v.leaves, InPlace: v.inPlace, InFlight: v.permits,
 		Pauses: v.pauses, Throttles: v.throttles}
 	slices.SortFunc(s.Leaves, func(a, b LeafState) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Leaf, b.Leaf))

@@ -154,6 +154,10 @@ func (q Request) check() error {
 		return fmt.Errorf("limiter: path %+v has one of the characters / | or a line break", q.Path)
 	case strings.ContainsAny(q.Feature, "|\n"):
 		return fmt.Errorf("limiter: feature %q has a | or a line break", q.Feature)
+	case q.Wait > 0 && strings.ContainsAny(q.ID, "|\n"):
+		return fmt.Errorf("limiter: id %q has a | or a line break", q.ID)
+	case q.Wait > time.Hour:
+		return fmt.Errorf("limiter: a wait in place of %s; want an hour at most", q.Wait)
 	case q.Lease < 0:
 		return fmt.Errorf("limiter: lease %s is negative", q.Lease)
 	}

@@ -4,7 +4,8 @@
 -- ARGV[4] how many requests; for each of them 15 values:
 --   id, class, lease in ms, ticket ('' = none), leaf ('' = without run and
 --   priority), mode (1 = wants a place, no permit; 2 = is charged in any case; 3 =
---   asks what would be, and changes nothing), nodes with limits on its path and
+--   asks what would be, and changes nothing; 10 + ms = waits in place so long), nodes
+--   with limits on its path and
 --   its feature, one a line (the feature first, '' or not), 8 x amount
 -- Returns {alert, now, then for each request one of
 --   {1, granted, expires}                    a permit
@@ -58,7 +59,7 @@ function M.refusals()
       pos = M.position(f, tk.seq)
     end
     M.put_leaf(c, q.leaf, f)
-    local wait, from = 0, t
+    local wait, from, eta = 0, t, 0
     local later = 300000 + (f[NEXT] + pos) * 7919 % 300000 -- apart, so that they are no herd
     if no[2] == 'paused' and ends < 0 then
       wait = later
@@ -67,12 +68,17 @@ function M.refusals()
       from = math.max(t, ends or 0, first)
       local win = no[1] and no[9].cfg[2 + (no[1] - 1) * W + 2]
       if win == DAY or win == MONTH then from = math.max(first, M.when(no, t)) end
-      if tk and not tk.released and t - N.s[PULL] > AWAY and from == t then
+      if tk and not tk.released and t - N.s[PULL] > AWAY and from == t and q.wait == 0 then
         return M.denied(no, M.pace(N, c, f, tk.a, t), pos, detail)
       end
-      wait = 2 * floor(math.max(M.eta(N, c, f, pos), M.holds_for(c, f, pos)) * rest) + 3000
+      eta = floor(math.max(M.eta(N, c, f, pos), M.holds_for(c, f, pos)) * rest)
+      wait = 2 * eta + 3000
       if c.tops == nil then M.bind(N, c) end
       if c.least and c.least < 1000000 then wait = math.min(wait, later) end -- a throttle may be lifted before
+    end
+    if q.wait > 0 and (wait == later or from + eta > t + q.wait) then -- it would wait in vain
+      M.drop(N, q.ticket, M.read_ticket(q.ticket))
+      pos = 0
     end
     return M.denied(no, from + math.ceil(wait / 1000) * 1000, pos, detail)
   end
@@ -117,20 +123,27 @@ function M.turn_of(N, c, q, tk, t)
   end
 end
 
--- rule gives the rule of one ledger that is against the request now, or nil.
-function M.rule(c, a, released)
-  local l, N = c.l, c.N
+-- rule gives the rule of one ledger that is against the request now, or nil. Callers
+-- who wait before it at this ledger come first.
+function M.rule(c, q, released)
+  local l, N, ahead = c.l, c.N, q.ahead and q.ahead[c.N.node or '']
   local x = l and l[RELEASED] > 0 and not released and M.slice(l, OUT) or nil
-  return M.fits(N, c, a, x) or (not released and M.smooth(N, c, a, N.s[TS])) or nil
+  local no = M.fits(N, c, q.a, x)
+  if not no and ahead then
+    no = M.fits(N, c, q.a, x, ahead)
+    if no then no[2] = 'turn' end
+  end
+  no = no or (not released and M.smooth(N, c, q.a, N.s[TS])) or nil
+  return no or (ahead and c.smooth and {nil, 'turn', 0, 0, 0, 0, false, false, N, c, 0}) or nil
 end
 
 -- refuses gives the rule that is against the request now, or nil: of several
 -- ledgers' the one that will hold longest.
 function M.refuses(N, c, q, tk, t)
   local released = tk and tk.released
-  local no = M.rule(c, q.a, released)
+  local no = M.rule(c, q, released)
   for _, nc in ipairs(q.path) do
-    local x = M.rule(nc, q.a, released)
+    local x = M.rule(nc, q, released)
     if x and (not no or x[11] > no[11]) then no = x end
   end
   return no or M.turn_of(N, c, q, tk, t)
@@ -225,6 +238,7 @@ function M.grant(N, c, q, tk, t)
     if c.l then c.l[PASSED], c.ldirty = (c.l[PASSED] or 0) + 1, true end
   end
   if tk then M.admitted(N, c, q.leaf, q.ticket, tk) end
+  if N.inplace and not c.tickets then M.served(N, c, q) end
   local look = 0
   if M.probing and q.mode ~= '2' then look = M.look(q.id, t, ends) end
   if text ~= '' or look == 1 then return {1, t, ends, '', -1, -1, '', text, look} end
@@ -274,6 +288,7 @@ function M.turned_away(N, c, q, tk, no, t, ends, detail, rev)
   if permit then return {2, permit} end
   M.refusals()
   if q.ticket ~= '' and c.tickets then return M.place(N, c, q, tk, no, t, ends, detail, rev) end
+  if q.wait > 0 and not c.tickets then return M.stand_here(N, c, q, no, t, ends, detail) end
   if ends then return M.denied(no, ends < 0 and t + 30000 or ends, 0, detail) end
   if not no[1] then return M.denied(no, t + 1000) end
   return M.denied(no, M.when(no, t), 0, detail)
@@ -300,6 +315,10 @@ function M.decide(N, q, t, rev)
   if N.held or N.brk or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
   M.need_lines(c, q.path)
   local tk = q.ticket ~= '' and c.tickets and M.standing(N, c, q) or nil
+  if (N.inplace or q.wait > 0) and not c.tickets then
+    M.in_place()
+    M.look_around(N, c, q)
+  end
   if q.mode == '1' then
     no, ends = {nil, 'slots'}, nil
   elseif reason then
@@ -322,8 +341,13 @@ function M.request(i)
   for u = 1, 8 do a[u] = tonumber(ARGV[o + 7 + u]) end
   local feature, names = ARGV[o + 7], ''
   if feature ~= '' then feature, names = string.match(feature, '^([^\n]*)\n?(.*)$') end
+  local mode, wait = ARGV[o + 6], 0
+  if #mode > 1 then
+    wait = tonumber(mode) - 10
+    mode = '0' -- on its own: the embedded Redis's Lua assigns the first before it works out the second
+  end
   return {id = ARGV[o + 1], class = ARGV[o + 2], lease = tonumber(ARGV[o + 3]),
-    ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = ARGV[o + 6], feature = feature, names = names, a = a}
+    ticket = ARGV[o + 4], leaf = ARGV[o + 5], mode = mode, wait = wait, feature = feature, names = names, a = a}
 end
 
 local v = call('HMGET', KEYS[1], 'held', 'wrev', 'nodes', 'brk')

@@ -31,6 +31,7 @@
 --   low      what feedback took off limits (lower.lua; lanes only), short the moment
 --            in s and number of the latest calls that failed for want of capacity
 --   x:UNIT.WINDOW  how often this limit, in shadow, would have refused
+--   inplace  who waits in place (inplace.lua; lanes only); absent while nobody does
 --
 -- Every call makes its functions anew, and each costs by the locals that it
 -- captures. So functions hang in one table, what is rarely needed is made when it
@@ -175,6 +176,7 @@ end
 -- save writes the lane, and the nodes that were touched.
 function M.save(N)
   M.put(N)
+  if N.moved then M.put_callers(N) end
   if M.opened then M.put_nodes() end
 end
 
@@ -205,8 +207,9 @@ end
 
 -- open reads the lane, moves it to now, and gives nil when it has no limits.
 function M.open(first)
-  local v = call('HMGET', KEYS[2], 'cfg', 'sums', 'r:' .. first, 'k:' .. first, 'l:' .. first)
+  local v = call('HMGET', KEYS[2], 'cfg', 'sums', 'r:' .. first, 'k:' .. first, 'l:' .. first, 'inplace')
   if not v[1] then return nil, M.clock() end
   local N = M.ledger(KEYS[2], nil, v, first)
+  N.inplace = v[6]
   return N, M.move(N, M.clock())
 end

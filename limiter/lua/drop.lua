@@ -1,4 +1,5 @@
--- drop.lua: takes tickets of a lane out of their lines.
+-- drop.lua: takes tickets of a lane out of their lines, and callers who wait in place
+-- by the id of their request.
 --
 -- ARGV[3] 'tickets' or 'leaf'; ARGV[4].. the tickets, or the leaf without its
 --   last level and how many chunks of 32 may be looked at
@@ -73,12 +74,18 @@ local n, more = 0, 0
 if ARGV[3] == 'leaf' then
   n, more = M.drop_leaf(N, ARGV[4], tonumber(ARGV[5]))
 else
+  local ids = {}
   for i = 4, #ARGV do
     local tk = M.read_ticket(ARGV[i])
+    ids[ARGV[i]] = true
     if tk then
       M.drop(N, ARGV[i], tk)
       n = n + 1
     end
+  end
+  if N.inplace then
+    M.in_place()
+    n = n + M.leave_place(N, ids)
   end
 end
 M.save(N)

@@ -177,9 +177,10 @@ function M.lines()
     M.stand(c, f, WAITING, BOOKED, a, 1, 1)
   end
 
-  -- cost is a request's dominant share of the lane, in units of 1e-9.
+  -- cost is a request's dominant share of the lane, in units of 1e-9. It is never
+  -- nothing: where only calls at once are limited, turns must go round all the same.
   function M.cost(N, a)
-    local most = 0
+    local most = 1000
     for d = 1, N.nD do
       local o = 2 + (d - 1) * W
       if N.cfg[o + 2] ~= HELD and N.cfg[o + 6] == 0 then

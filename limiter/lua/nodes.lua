@@ -75,6 +75,7 @@ function M.nodes()
       if c then
         -- of an older configuration: who waits stands in line anew (pull.lua)
         if c.l and c.l[OFREV] ~= M.rev then c.l, c.ldirty, L.dirty = nil, true, true end
+        L.inplace, L.lane = N.inplace, N
         list[#list + 1] = c
       end
     end

@@ -2,11 +2,12 @@
 
 -- lacks gives what is missing for need more in dim d, 0 or less when it fits;
 -- what is in use; what the limit itself lacks; and the ceiling, where that is what
--- binds. A class may always use its trickle, if the limit itself has room. A call
+-- binds. What callers of the classes above wait for in place is theirs. A class may always use its trickle, if the limit itself has room. A call
 -- that is alone in the class's window passes a throttle that it is larger than:
 -- it is slow then, not stuck.
 function M.lacks(N, c, d, need, alone)
   local others, own, all, free = M.share(N, c, d)
+  if N.inplace then others = others + M.wanted(N, c, d) end
   local short, over = others + own + need - free, all + need - free
   if short > 0 and own + need <= c.r[1 + (d - 1) * N.nC + c.i] then short = over end
   local tops = c.tops

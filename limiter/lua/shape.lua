@@ -168,6 +168,7 @@ function M.shapes()
     M.calendar(N, t)
     local lim = decode(cfg2)
     if not node then
+      call('HDEL', key, 'inplace') -- classes may have other places now; who waits asks again
       N.fl = M.learnt(key, N, names, lim)
       local low = call('HGET', key, 'low')
       if low then

@@ -281,7 +281,11 @@ function M.slots()
       end
       c.dirty = true
     end
-    if not N.node then M.rebase_leases(back) end
+    if not N.node then
+      M.rebase_leases(back)
+      if N.inplace then call('HDEL', N.key, 'inplace') end
+      N.inplace = false
+    end
     local tail = H + N.nD * (N.nC + 1)
     for d = 1, N.nD do s[tail + d] = -math.max(0, s[tail + d] or 0) end -- twice is long ago
     s[tail + N.nD + 1] = s[TS]

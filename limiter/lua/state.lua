@@ -32,8 +32,8 @@ if not N then return {-1, t} end
 M.save(N)
 local free = {}
 for d = 1, N.nD do free[d] = M.oldest(N, d) end
-local v = call('HMGET', N.key, 'cfg', 'cfg2', 'names', 'sums', 'pk', 'cool', 'learned', 'fl', 'low')
-local out = {N.rebased, t, v[1], v[2], v[3], v[4], v[5], v[6] or '', call('HLEN', KEYS[3]), M.pack(free), v[7] or '', v[8] or '', v[9] or ''}
+local v = call('HMGET', N.key, 'cfg', 'cfg2', 'names', 'sums', 'pk', 'cool', 'learned', 'fl', 'low', 'inplace')
+local out = {N.rebased, t, v[1], v[2], v[3], v[4], v[5], v[6] or '', call('HLEN', KEYS[3]), M.pack(free), v[7] or '', v[8] or '', v[9] or '', v[10] or ''}
 for _, name in ipairs(decode(v[3])) do
   local x = call('HMGET', N.key, 'r:' .. name, 'k:' .. name, 'l:' .. name)
   out[#out + 1] = x[1]

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -58,7 +59,7 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
 		Process: processName(process), Gate: b.lim, Lanes: lanes, Routes: routes, Unexplained: gemini.NewUnexplainedStore(b.rdb, b.conf.scope()),
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices, RefuseUnpriced: b.conf.refuseUnpriced(),
-		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(), MaxStream: b.conf.maxStreams(), Logger: b.log,
+		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(process), MaxStream: b.conf.maxStreams(), Logger: b.log,
 	})
 	if err != nil {
 		o.close(b.log)
@@ -121,11 +122,18 @@ func (l *loaded) simulation() geminitest.Config {
 	return c
 }
 
-// maxWaits is how long each class waits in place for a permit.
-func (l *loaded) maxWaits() map[string]time.Duration {
+// callerWait is how long a call of a class whose jobs stand in line waits at the
+// gateway, where it has no row that could come back by itself.
+const callerWait = 15 * time.Second
+
+// maxWaits is how long each class waits in place for a permit in a kind of process.
+func (l *loaded) maxWaits(process string) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, c := range l.classTable() {
 		out[c.Name] = c.MaxWait
+		if c.Tickets && process == "gateway" {
+			out[c.Name] = cmp.Or(c.MaxWait, callerWait)
+		}
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func (o *showOptions) showLane(s limiter.LaneState) error {
 	}
 	o.printNotes("", s.Limits)
 	section(o.Out, "classes", classTable(s.Limits))
-	section(o.Out, "lines, the longest first", lineTable(s.Leaves))
+	section(o.Out, "lines, the longest first", lineTable(whoWaits(s)))
 	o.printWhy(s)
 	return nil
 }
@@ -90,10 +90,31 @@ func lineTable(leaves []limiter.LeafState) *dataTable {
 			t.row(fmt.Sprintf("and %d more", len(leaves)-i), "", "", "", "", "", "")
 			break
 		}
-		t.row(lineName(l.Leaf), l.Class, l.Weight, wholePercent(float64(l.SharePPM)/ppm), humanize.Comma(l.Waiting),
+		weight, share := fmt.Sprint(l.Weight), wholePercent(float64(l.SharePPM)/ppm)
+		if l.SharePPM == 0 {
+			weight, share = "", "in place"
+		}
+		t.row(lineName(l.Leaf), l.Class, weight, share, humanize.Comma(l.Waiting),
 			humanize.Comma(l.Booked[limiter.Requests]), humanize.Comma(l.Booked[limiter.InputTokens]))
 	}
 	return t
+}
+
+// whoWaits are the lines of a lane, and the callers who wait in place with those
+// of their path as one.
+func whoWaits(s limiter.LaneState) []limiter.LeafState {
+	out := slices.Clone(s.Leaves)
+	for _, c := range s.InPlace {
+		i := slices.IndexFunc(out, func(l limiter.LeafState) bool { return l.Class == c.Class && l.Leaf == c.Leaf && l.SharePPM == 0 })
+		if i < 0 {
+			i, out = len(out), append(out, limiter.LeafState{Class: c.Class, Leaf: c.Leaf})
+		}
+		out[i].Waiting++
+		for u, n := range c.Amounts {
+			out[i].Booked[u] += n
+		}
+	}
+	return out
 }
 
 // lineName says whose a line is.

@@ -251,3 +251,25 @@ func TestAgain(t *testing.T) {
 		t.Errorf("%d looks, %v: %s", looks, err, b)
 	}
 }
+
+// TestCallersInPlace: those who wait in place are told by whom and how many, beside
+// the lines.
+func TestCallersInPlace(t *testing.T) {
+	t.Parallel()
+	s := evening()
+	who := limiter.Path{Tenant: "acme", Key: "k_1"}.Leaf()
+	for range 2 {
+		s.InPlace = append(s.InPlace, limiter.InPlace{Class: "interactive", Leaf: who, Amounts: limiter.Amounts{1, 40}})
+	}
+	var b bytes.Buffer
+	section(&b, "lines", lineTable(whoWaits(s)))
+	want := `
+lines
+LINE                                           CLASS        WEIGHT     SHARE  WAITING  REQUESTS  INPUT TOKENS
+tenant acme, team search, run tags-7f3k, high  bulk              4     100 %    4,310     4,310       172,400
+tenant acme, key k_1                           interactive          in place        2         2            80
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
