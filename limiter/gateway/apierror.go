@@ -29,6 +29,7 @@ const (
 	permissionDenied   = "PERMISSION_DENIED"
 	failedPrecondition = "FAILED_PRECONDITION"
 	notFound           = "NOT_FOUND"
+	aborted            = "ABORTED"
 	resourceExhausted  = "RESOURCE_EXHAUSTED"
 	unavailable        = "UNAVAILABLE"
 	deadlineExceeded   = "DEADLINE_EXCEEDED"

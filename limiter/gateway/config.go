@@ -31,9 +31,12 @@ type Config struct {
 	Ready      func(context.Context) error // what else /readyz needs, such as Redis; may be nil
 	// Direct keeps a call that was made elsewhere, by gemini.Direct; nil: /v1/observe is not served.
 	Direct func(context.Context, gemini.DirectCall) error
-	Bounds Bounds           //
-	Logger *slog.Logger     // nil means none
-	Now    func() time.Time // nil means time.Now
+	// Permits lends permits for calls that cannot come through here; nil: /v1/permits
+	// is not served.
+	Permits *gemini.Lender
+	Bounds  Bounds           //
+	Logger  *slog.Logger     // nil means none
+	Now     func() time.Time // nil means time.Now
 }
 
 // Bounds are the gateway's own limits. Zero fields take the defaults.

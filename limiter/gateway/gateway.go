@@ -26,7 +26,8 @@ type visit struct {
 	status  int                 // of the answer; 0 for one that broke off before it began
 }
 
-// ServeHTTP serves Gemini's paths, /healthz, /readyz and /v1/observe. It takes
+// ServeHTTP serves Gemini's paths, /healthz, /readyz, /openapi.json, /v1/observe and
+// /v1/permits. It takes
 // credentials off the request that it is given, so that whoever wraps it cannot
 // log them.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,6 +49,8 @@ func (v *visit) serve(key string, bad *apiError) *apiError {
 		return v.health()
 	case "/readyz":
 		return v.ready()
+	case openAPIPath:
+		return v.openAPI()
 	}
 	path, err := v.g.pathOf(v.r.URL)
 	if err != nil {
@@ -59,12 +62,12 @@ func (v *visit) serve(key string, bad *apiError) *apiError {
 	if bad != nil {
 		return bad
 	}
-	if v.who, v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header, path != observePath); err != nil {
+	if v.who, v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header, !ownPath(path)); err != nil {
 		return err
 	}
 	v.caller.TraceID = v.trace
-	if path == observePath {
-		return v.observe()
+	if ownPath(path) {
+		return v.serveOwn(path)
 	}
 	return v.forward(path)
 }
@@ -87,7 +90,7 @@ func (v *visit) wellFormed(path string) *apiError {
 	if up := v.r.Header.Get("Upgrade"); up != "" && !strings.EqualFold(up, "h2c") {
 		return badRequest("upgrades are not served: the Live API does not go through this gateway")
 	}
-	if path == observePath {
+	if ownPath(path) {
 		return nil
 	}
 	return checkServed(path)

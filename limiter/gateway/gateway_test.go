@@ -75,7 +75,8 @@ func start(t *testing.T, k knobs) *setup {
 	transport, err := gemini.NewTransport(tc)
 	s.must(err)
 	s.keys = NewKeys(rdb, nil)
-	c := Config{Transport: transport, Keys: s.keys, Classes: []string{"interactive", "bulk"}, Lanes: lanes, Logger: s.log.logger()}
+	c := Config{Transport: transport, Keys: s.keys, Classes: []string{"interactive", "bulk"}, Lanes: lanes, Logger: s.log.logger(),
+		Permits: gemini.NewLender(transport, gemini.NewLoanStore(rdb, s.lane.Scope(), nil))}
 	if k.config != nil {
 		k.config(&c)
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -100,23 +101,28 @@ func (v *visit) nameDirect(c *gemini.DirectCall, r report) (err *apiError) {
 	if _, _, err := v.g.cfg.Lanes.Lookup(r.Model); err != nil {
 		return badRequest("model: %v", err)
 	}
-	if r.Class != "" {
-		// The key's class is as high as its holder may say.
-		if c.Class, err = v.g.classOf(Identity{ID: v.who.ID, Class: v.caller.Class}, r.Class); err != nil {
-			return err
-		}
-	}
-	if r.Feature != "" {
-		c.Feature = r.Feature
-	}
-	if err := v.who.refuses("feature", c.Feature); err != nil {
+	if c.Class, c.Feature, err = v.named(r.Class, r.Feature); err != nil {
 		return err
 	}
-	switch {
-	case r.TraceID != "" && !tracePattern.MatchString(r.TraceID):
+	if r.TraceID != "" && !tracePattern.MatchString(r.TraceID) {
 		return badRequest("trace_id: %.80q: want 8 to 64 of letters, digits, dot, dash and underscore", r.TraceID)
 	}
 	return nil
+}
+
+// named gives class and feature of a call that is described in a body: those of the
+// request unless it names others.
+func (v *visit) named(class, feature string) (string, string, *apiError) {
+	was := v.caller
+	if class != "" {
+		var err *apiError
+		// The key's class is as high as its holder may say.
+		if was.Class, err = v.g.classOf(Identity{ID: v.who.ID, Class: v.caller.Class}, class); err != nil {
+			return "", "", err
+		}
+	}
+	was.Feature = cmp.Or(feature, was.Feature)
+	return was.Class, was.Feature, v.who.refuses("feature", was.Feature)
 }
 
 // millis reads milliseconds of up to a day.

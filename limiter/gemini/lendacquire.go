@@ -53,7 +53,7 @@ func (c *call) prepareLoan(ask LoanAsk) (err error) {
 	if c.route, err = lentRoute(ask.Model, ask.Method); err != nil {
 		return err
 	}
-	c.resolve()
+	c.resolve() // ramps do not move it: its holder sends what it has for the model that it named
 	if err = c.findLane(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (l *Lender) keep(c *call, id string, ask LoanAsk) (Loan, error) {
 			Class: c.caller.Class, Feature: c.caller.Feature, Path: c.caller.Path,
 			Granted: p.Granted, Expires: p.Expires, Charged: p.Amounts, TraceID: c.obs.TraceID, Over: c.obs.Over,
 		},
-		Asked: c.route.model, Print: ask.print(c.caller), Begin: c.begin, WaitMS: c.obs.Waited.Milliseconds(), Estimate: c.obs.Estimate, Guess: c.guess.lent(), Probe: p.Probe,
+		Asked: c.routing.asked, Print: ask.print(c.caller), Begin: c.begin, WaitMS: c.obs.Waited.Milliseconds(), Estimate: c.obs.Estimate, Guess: c.guess.lent(), Probe: p.Probe,
 	}
 	ctx, cancel := c.unhurried()
 	defer cancel()

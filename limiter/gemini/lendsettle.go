@@ -61,11 +61,8 @@ func (c *call) ends(held *loan, end LoanEnd) loan {
 // callOf makes the call again that a loan was asked for.
 func (l *Lender) callOf(ctx context.Context, held *loan) *call {
 	r, _ := lentRoute(held.Model, held.Method) // it was one when the loan was made
-	if held.Asked != "" {
-		r.model = held.Asked
-	}
 	c := &call{
-		t: l.t, ctx: ctx, obs: observation(ctx), lent: true, route: r, begin: held.Begin, sentAt: held.Granted,
+		t: l.t, ctx: ctx, obs: observation(ctx), lent: true, route: r, routing: routing{asked: held.Asked}, begin: held.Begin, sentAt: held.Granted,
 		guess:  held.Guess.estimate(held.Estimate),
 		caller: Caller{Class: held.Class, Feature: held.Feature, Path: held.Path, TraceID: held.TraceID},
 	}

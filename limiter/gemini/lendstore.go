@@ -36,7 +36,7 @@ func NewLoanStore(rdb redis.UniversalClient, scope limiter.Scope, now func() tim
 type loan struct {
 	Loan
 	Print    string          `json:"print"` // of what was asked for
-	Asked    string          `json:"asked"` // the model's name in the ask, for its price
+	Asked    string          `json:"asked"` // the model, or alias, as the asker named it
 	Begin    time.Time       `json:"begin"` // of the ask
 	WaitMS   int64           `json:"wait_ms"`
 	Estimate limiter.Amounts `json:"estimate"`

@@ -70,7 +70,8 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 			d.Prices = b.conf.prices()
 			return gemini.Direct(ctx, b.lim, out.lanes, out.kept, d, time.Now())
 		},
-		Logger: b.log,
+		Permits: gemini.NewLender(out.transport, gemini.NewLoanStore(b.rdb, b.conf.scope(), nil)),
+		Logger:  b.log,
 	})
 	if err != nil {
 		return firstError(fmt.Errorf("gateway.%w", err), l.Close())

@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const onePermit = `{"model":"` + flash + `","request":` + question + `}`
+
+// permit takes one with a key.
+func (s *setup) permit(key string) permitAnswer {
+	s.Helper()
+	return s.permitOf(s.exchange(true, http.MethodPost, permitsPath, onePermit, "x-goog-api-key", key))
+}
+
+func (s *setup) permitOf(got answer) permitAnswer {
+	s.Helper()
+	var p permitAnswer
+	if err := json.Unmarshal([]byte(got.body), &p); err != nil || got.status != http.StatusOK {
+		s.Fatalf("%d %v: %s", got.status, err, got.body)
+	}
+	return p
+}
+
+// TestPermitLife takes a permit, looks at it, extends it, says what was used so far
+// and at last, all by the description.
+func TestPermitLife(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{})
+	key := s.chat()
+	got := s.exchange(true, http.MethodPost, permitsPath, `{"model":"models/`+flash+`","request":`+question+`,"wait_ms":0,"lease_ms":60000,"request_id":"a.1"}`, "x-goog-api-key", key)
+	p := s.permitOf(got)
+	if p.State != "open" || p.Charged["input_tokens"] == 0 || p.Charged["micro_usd"] == 0 || p.Class != "interactive" || p.Feature != "chat" || p.Model != flash ||
+		p.LeaseMS <= 0 || p.LeaseMS > 60000 || !p.ExpiresAt.Equal(p.GrantedAt.Add(time.Minute)) || p.Repeated || got.header.Get(headerDecision) != "admitted" || got.header.Get(headerTraceID) != p.TraceID || got.header.Get(headerEstimate) == "" {
+		t.Errorf("%+v %v", p, got.header)
+	}
+	one := permitsPath + "/" + p.ID
+	if again := s.permitOf(s.exchange(true, http.MethodGet, one, "", "x-goog-api-key", key)); again.State != "open" || again.ID != p.ID {
+		t.Errorf("%+v", again)
+	}
+	if x := s.permitOf(s.exchange(true, http.MethodPost, one+"/extend", `{"lease_ms":900000}`, "x-goog-api-key", key)); x.LeaseMS <= 60000 || x.LeaseMS > 900000 || !x.ExpiresAt.After(p.ExpiresAt) {
+		t.Errorf("%+v", x)
+	}
+	if x := s.permitOf(s.exchange(true, http.MethodPost, one+"/settle", `{"partial":true,"usage":{"input_tokens":3,"output_tokens":70000}}`, "x-goog-api-key", key)); x.State != "open" || x.Charged["output_tokens"] != 70000 {
+		t.Errorf("%+v", x)
+	}
+	got = s.exchange(true, http.MethodPost, one+"/settle", `{"status":200,"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":12,"totalTokenCount":17},"latency_ms":840,"first_token_ms":100,"finish_reason":"STOP","error":null}`, "x-goog-api-key", key)
+	if x := s.permitOf(got); x.State != "settled" || x.Charged["input_tokens"] != 5 || x.Charged["micro_usd"] != 32 || x.Verdict != nil || got.header.Get(headerCost) != "32" || got.header.Get(headerUsage) == "" {
+		t.Errorf("%+v %v", x, got.header)
+	}
+	got = s.exchange(true, http.MethodPost, one+"/settle", `{"status":500}`, "x-goog-api-key", key)
+	if x := s.permitOf(got); !x.Repeated || x.Charged["input_tokens"] != 5 || got.header.Get(headerCost) != "32" {
+		t.Errorf("%+v %v", x, got.header)
+	}
+	got = s.exchange(true, http.MethodPost, one+"/release", `{}`, "x-goog-api-key", key)
+	if e := s.rpcError(got); got.status != http.StatusConflict || e.Status != "ABORTED" || !strings.Contains(got.body, "PERMIT_SETTLED") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if used, open := s.used("rpm"), s.state().InFlight; used != 1 || open != 0 {
+		t.Errorf("%d requests charged, %d permits open", used, open)
+	}
+	if n := len(s.sim.Calls()); n != 0 {
+		t.Errorf("%d calls went out by the gateway", n)
+	}
+}
