@@ -1,22 +1,17 @@
 package gateway
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/textproto"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
+
+	"google.golang.org/genai"
 )
 
 // curlClient calls with the key in the query, as many scripts do, and reads
-// answers as they stand.
+// answers as they stand. A script writes its URLs itself, so there is no base
+// with a slash.
 type curlClient struct {
 	ctx  context.Context
 	plan plan
@@ -27,171 +22,108 @@ func curlMissing() string { return absent("curl") }
 
 func runCurl(ctx context.Context, p plan, emit func(line)) error {
 	c := &curlClient{ctx, p, emit}
-	for _, task := range p.Tasks {
-		r, err := c.do(task)
-		if err != nil {
-			r = result{sum: map[string]any{"error": err.Error()}}
-		}
-		if r.sum != nil {
-			emit(line{Task: task, Sum: generic(r.sum).(map[string]any), Seen: generic(r.seen), Words: r.words})
-		}
-	}
+	doTasks(p, c.tasks(), emit)
 	return nil
 }
 
-func (c *curlClient) do(task string) (result, error) {
-	p, prompts := c.plan, c.plan.Prompts
-	switch task {
-	case "unary":
-		return c.generate(p.Base, p.Key, p.Model, task, unarySum)
-	case "call":
-		return c.call()
-	case "schema":
-		body := map[string]any{"contents": contentsOf(prompts[task]),
-			"generationConfig": map[string]any{"responseMimeType": "application/json", "responseJsonSchema": p.Schema}}
-		return c.post(p.Base, p.Key, p.Model+":generateContent", body, schemaSum)
-	case "stream", "slow":
-		return c.stream(task, p.Model, "alt=sse&")
-	case "flush":
-		return c.stream(task, p.Stepped, "alt=sse&")
-	case "array":
-		return c.stream(task, p.Model, "")
-	case "midway":
-		return c.broken(task, p.Midway)
-	case "cut":
-		return c.broken(task, p.Cut)
-	case "abort":
-		return c.abort()
-	case "embed":
-		return c.post(p.Base, p.Key, p.Embedding+":embedContent", c.embedding(prompts["embed"]), embedSum)
-	case "embeds":
-		return c.post(p.Base, p.Key, p.Embedding+":batchEmbedContents",
-			map[string]any{"requests": []any{c.embedding(prompts["embed"]), c.embedding(prompts["unary"])}}, embedSum)
-	case "count":
-		return c.post(p.Base, p.Key, p.Model+":countTokens", map[string]any{"contents": contentsOf(prompts["count"])}, countSum)
-	case "list":
-		return c.get("models", listSum)
-	case "get":
-		return c.get("models/"+p.Model, getSum)
-	case "unserved":
-		return c.get("files", nil)
+func (c *curlClient) tasks() map[string]doer {
+	p := c.plan
+	post := func(path string, body any, s summer) doer {
+		return func() (result, error) { return c.post(path, body, s) }
 	}
-	return c.refused(task)
+	get := func(path string, s summer) doer { return func() (result, error) { return c.get(path, s) } }
+	ask := func(model, prompt string) doer {
+		return post("/v1beta/models/"+model+":generateContent", c.asking(prompt), saidSum)
+	}
+	return map[string]doer{
+		"unary": ask(p.Model, "unary"),
+		"v1":    post("/v1/models/"+p.Model+":generateContent", c.asking("unary"), saidSum),
+		"chat":  post("/v1beta/models/"+p.Model+":generateContent", c.chat(), saidSum),
+		"call":  c.call, "abort": c.abort,
+		"schema": post("/v1beta/models/"+p.Model+":generateContent", map[string]any{"contents": contentsOf(p.Prompts["schema"]),
+			"generationConfig": map[string]any{"responseMimeType": "application/json", "responseJsonSchema": p.Schema}}, schemaSum),
+		"array":  func() (result, error) { return c.stream("array", p.Model, "") },
+		"stream": func() (result, error) { return c.stream("stream", p.Model, "alt=sse&") },
+		"slow":   func() (result, error) { return c.stream("slow", p.Model, "alt=sse&") },
+		"flush":  func() (result, error) { return c.stream("flush", p.Stepped, "alt=sse&") },
+		"midway": func() (result, error) { return c.broken("midway", p.Midway) },
+		"cut":    func() (result, error) { return c.broken("cut", p.Cut) },
+		"embed":  post("/v1beta/models/"+p.Embedding+":embedContent", c.embedding("embed"), embedSum),
+		"embeds": post("/v1beta/models/"+p.Embedding+":batchEmbedContents",
+			map[string]any{"requests": []any{c.embedding("embed"), c.embedding("unary")}}, embedSum),
+		"count":   post("/v1beta/models/"+p.Model+":countTokens", c.asking("count"), countSum),
+		"list":    get("/v1beta/models", listSum),
+		"get":     get("/v1beta/models/"+p.Model, getSum),
+		"refused": ask(p.Refused, "refused"), "broken": ask(p.Broken, "broken"),
+		"quota": func() (result, error) {
+			if r, err := ask(p.Limited, "quota")(); err != nil {
+				return r, err
+			}
+			return ask(p.Limited, "quota")()
+		},
+		"quotastream": func() (result, error) { return c.stream("quotastream", p.Limited, "alt=sse&") },
+		"badkey":      c.badKey,
+		"doubled":     post("/v1beta/v1beta/models/"+p.Model+":generateContent", c.asking("unary"), saidSum),
+		"unserved":    get("/v1beta/files", saidSum),
+	}
 }
 
-// refused does the tasks that end in an error.
-func (c *curlClient) refused(task string) (result, error) {
-	p := c.plan
-	base, key, model := p.Base, p.Key, p.Model
-	switch task {
-	case "quotastream":
-		return c.stream(task, p.Limited, "alt=sse&")
-	case "refused":
-		model = p.Refused
-	case "broken":
-		model = p.Broken
-	case "badkey":
-		key = p.BadKey
-	case "doubled":
-		base += "/v1beta"
-	case "quota":
-		model = p.Limited
-		if _, err := c.generate(base, key, model, "quota", unarySum); err != nil {
-			return result{}, err
-		}
-	default: // a script writes its URLs itself: there is no base with a slash
-		return result{}, nil
-	}
-	return c.generate(base, key, model, "unary", unarySum)
+func (c *curlClient) badKey() (result, error) {
+	other := *c
+	other.plan.Key = c.plan.BadKey
+	return other.post("/v1beta/models/"+c.plan.Model+":generateContent", c.asking("unary"), saidSum)
 }
 
 func contentsOf(text string) []any {
 	return []any{map[string]any{"parts": []any{map[string]any{"text": text}}}}
 }
 
-func (c *curlClient) embedding(text string) map[string]any {
-	return map[string]any{"model": "models/" + c.plan.Embedding, "content": map[string]any{"parts": []any{map[string]any{"text": text}}},
+func (c *curlClient) asking(prompt string) map[string]any {
+	return map[string]any{"contents": contentsOf(c.plan.Prompts[prompt])}
+}
+
+func (c *curlClient) embedding(prompt string) map[string]any {
+	return map[string]any{"model": "models/" + c.plan.Embedding, "content": contentsOf(c.plan.Prompts[prompt])[0],
 		"taskType": "RETRIEVAL_DOCUMENT", "outputDimensionality": 8}
 }
 
-func (c *curlClient) generate(base, key, model, prompt string, sum summer) (result, error) {
-	return c.post(base, key, model+":generateContent", map[string]any{"contents": contentsOf(c.plan.Prompts[prompt])}, sum)
+// chat goes on from a turn with an image, with all that a chat usually sets.
+func (c *curlClient) chat() map[string]any {
+	p := c.plan.Prompts
+	return map[string]any{
+		"systemInstruction": contentsOf(p["system"])[0],
+		"contents": []any{
+			map[string]any{"role": "user", "parts": []any{
+				map[string]any{"inlineData": map[string]any{"mimeType": "image/png", "data": c.plan.Image}}, map[string]any{"text": p["turn"]}}},
+			map[string]any{"role": "model", "parts": []any{map[string]any{"text": p["said"]}}},
+			map[string]any{"role": "user", "parts": []any{map[string]any{"text": p["chat"]}}},
+		},
+		"safetySettings": []any{map[string]any{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}},
+		"generationConfig": map[string]any{"temperature": 0.2, "topP": 0.9, "maxOutputTokens": 300, "stopSequences": []any{"THE END"},
+			"thinkingConfig": map[string]any{"thinkingBudget": 16, "includeThoughts": true}},
+	}
 }
 
-func (c *curlClient) post(base, key, path string, body any, sum summer) (result, error) {
-	b, err := json.Marshal(body)
+// call lets the model call a function, and tells it what came of it.
+func (c *curlClient) call() (result, error) {
+	path := "/v1beta/models/" + c.plan.Model + ":generateContent"
+	body := c.asking("call")
+	body["tools"] = []any{map[string]any{"functionDeclarations": []any{c.plan.Function}}}
+	var r genai.GenerateContentResponse
+	var turn struct{ Candidates []struct{ Content any } }
+	first, err := c.post(path, body, func(b []byte) (map[string]any, error) {
+		return nil, errors.Join(json.Unmarshal(b, &r), json.Unmarshal(b, &turn))
+	})
+	if err != nil || len(r.FunctionCalls()) == 0 {
+		return result{}, fmt.Errorf("no function is called: %v, %w", first.seen, err)
+	}
+	made := r.FunctionCalls()[0]
+	body["contents"] = append(body["contents"].([]any), turn.Candidates[0].Content, map[string]any{"parts": []any{
+		map[string]any{"functionResponse": map[string]any{"name": made.Name, "response": map[string]any{"ok": true}}}}})
+	then, err := c.post(path, body, saidSum)
 	if err != nil {
 		return result{}, err
 	}
-	got, err := c.curl(nil, base+"/v1beta/models/"+path+"?key="+key, "-H", "Content-Type: application/json", "-d", string(b))
-	if err != nil {
-		return result{}, err
-	}
-	return got.result(sum)
-}
-
-func (c *curlClient) get(path string, sum summer) (result, error) {
-	got, err := c.curl(nil, c.plan.Base+"/v1beta/"+path+"?key="+c.plan.Key)
-	if err != nil {
-		return result{}, err
-	}
-	return got.result(sum)
-}
-
-// curled is an answer as curl prints it.
-type curled struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// curl runs it with the headers in front; each is told each line of the body.
-func (c *curlClient) curl(each func(string), url string, args ...string) (curled, error) {
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "curl", append([]string{"-sS", "-N", "-i", url}, args...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return curled{}, err
-	}
-	if err := cmd.Start(); err != nil {
-		return curled{}, err
-	}
-	got, err := readCurl(bufio.NewReader(out), each)
-	if waited := cmd.Wait(); err == nil && waited != nil {
-		err = fmt.Errorf("curl: %w: %s", waited, &stderr)
-	}
-	return got, err
-}
-
-func readCurl(r *bufio.Reader, each func(string)) (got curled, err error) {
-	tp := textproto.NewReader(r)
-	status, err := tp.ReadLine()
-	if err != nil {
-		return got, err
-	}
-	if fields := strings.Fields(status); len(fields) > 1 {
-		got.status, _ = strconv.Atoi(fields[1])
-	}
-	header, err := tp.ReadMIMEHeader()
-	if err != nil {
-		return got, err
-	}
-	got.header = http.Header(header)
-	for {
-		text, err := r.ReadString('\n')
-		got.body += text
-		if each != nil && text != "" {
-			each(text)
-		}
-		if err == io.EOF {
-			return got, nil
-		}
-		if err != nil {
-			return got, err
-		}
-	}
+	sum := map[string]any{"name": made.Name, "args": made.Args, "finish": r.Candidates[0].FinishReason, "then": then.sum["text"]}
+	return result{sum: sum, seen: []any{first.seen, then.seen}}, nil
 }

@@ -1,36 +1,52 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"google.golang.org/genai"
 )
 
-// look counts tokens, lists models and gets one.
-func (g *goClient) look(ctx context.Context, task string) (result, error) {
-	switch task {
-	case "count":
-		r, err := g.Models.CountTokens(ctx, g.plan.Model, genai.Text(g.plan.Prompts["count"]), nil)
+func (g *goClient) embed(prompts ...string) (result, error) {
+	var contents []*genai.Content
+	for _, p := range prompts {
+		contents = append(contents, genai.Text(g.plan.Prompts[p])...)
+	}
+	dimensions := int32(8)
+	r, err := g.Models.EmbedContent(g.ctx, g.plan.Embedding, contents, &genai.EmbedContentConfig{OutputDimensionality: &dimensions, TaskType: "RETRIEVAL_DOCUMENT"})
+	if err != nil {
+		return result{}, err
+	}
+	var vectors [][]float32
+	for _, e := range r.Embeddings {
+		vectors = append(vectors, e.Values)
+	}
+	return result{sum: map[string]any{"vectors": vectors}, seen: r}, nil
+}
+
+func (g *goClient) count() (result, error) {
+	r, err := g.Models.CountTokens(g.ctx, g.plan.Model, genai.Text(g.plan.Prompts["count"]), nil)
+	if err != nil {
+		return result{}, err
+	}
+	return result{sum: map[string]any{"total": r.TotalTokens}, seen: r}, nil
+}
+
+func (g *goClient) list() (result, error) {
+	var names []string
+	var seen []any
+	for m, err := range g.Models.All(g.ctx) {
 		if err != nil {
 			return result{}, err
 		}
-		return result{sum: map[string]any{"total": r.TotalTokens}, seen: r}, nil
-	case "list":
-		var names []string
-		var seen []any
-		for m, err := range g.Models.All(ctx) {
-			if err != nil {
-				return result{}, err
-			}
-			names, seen = append(names, m.Name), append(seen, generic(m))
-		}
-		return result{sum: map[string]any{"models": names}, seen: seen}, nil
+		names, seen = append(names, m.Name), append(seen, m)
 	}
-	m, err := g.Models.Get(ctx, g.plan.Model, nil)
+	return result{sum: map[string]any{"models": names}, seen: seen}, nil
+}
+
+func (g *goClient) get() (result, error) {
+	m, err := g.Models.Get(g.ctx, g.plan.Model, nil)
 	if err != nil {
 		return result{}, err
 	}
@@ -38,13 +54,13 @@ func (g *goClient) look(ctx context.Context, task string) (result, error) {
 }
 
 // call lets the model call a function, and tells it what came of it.
-func (g *goClient) call(ctx context.Context) (result, error) {
+func (g *goClient) call() (result, error) {
 	f := heatFunction
 	config := &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{
-		Name: f["name"].(string), Description: f["description"].(string), Parameters: schemaOf(f["parameters"]),
+		Name: f["name"].(string), Description: f["description"].(string), Parameters: goSchema(f["parameters"]),
 	}}}}}
 	contents := genai.Text(g.plan.Prompts["call"])
-	r, err := g.Models.GenerateContent(ctx, g.plan.Model, contents, config)
+	r, err := g.Models.GenerateContent(g.ctx, g.plan.Model, contents, config)
 	if err != nil {
 		return result{}, err
 	}
@@ -54,16 +70,29 @@ func (g *goClient) call(ctx context.Context) (result, error) {
 	made := r.FunctionCalls()[0]
 	contents = append(contents, r.Candidates[0].Content,
 		genai.NewContentFromFunctionResponse(made.Name, map[string]any{"ok": true}, genai.RoleUser))
-	then, err := g.Models.GenerateContent(ctx, g.plan.Model, contents, config)
+	then, err := g.Models.GenerateContent(g.ctx, g.plan.Model, contents, config)
 	if err != nil {
 		return result{}, err
 	}
 	sum := map[string]any{"name": made.Name, "args": made.Args, "finish": r.Candidates[0].FinishReason, "then": then.Text()}
-	return result{sum: sum, seen: []any{generic(r), generic(then)}}, nil
+	return result{sum: sum, seen: []any{r, then}}, nil
 }
 
-// schemaOf is a JSON Schema in the SDK's own type, which has its types in capitals.
-func schemaOf(v any) *genai.Schema {
+func (g *goClient) schema() (result, error) {
+	r, err := g.Models.GenerateContent(g.ctx, g.plan.Model, genai.Text(g.plan.Prompts["schema"]),
+		&genai.GenerateContentConfig{ResponseMIMEType: "application/json", ResponseSchema: goSchema(placeSchema)})
+	if err != nil {
+		return result{}, err
+	}
+	var value any
+	if err := json.Unmarshal([]byte(r.Text()), &value); err != nil {
+		return result{}, err
+	}
+	return result{sum: map[string]any{"value": value}, seen: r}, nil
+}
+
+// goSchema is a JSON Schema in the SDK's own type, which has its types in capitals.
+func goSchema(v any) *genai.Schema {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -84,31 +113,4 @@ func capitals(s *genai.Schema) {
 	if s.Items != nil {
 		capitals(s.Items)
 	}
-}
-
-func (g *goClient) schema(ctx context.Context) (result, error) {
-	r, err := g.Models.GenerateContent(ctx, g.plan.Model, genai.Text(g.plan.Prompts["schema"]),
-		&genai.GenerateContentConfig{ResponseMIMEType: "application/json", ResponseSchema: schemaOf(placeSchema)})
-	if err != nil {
-		return result{}, err
-	}
-	var value any
-	if err := json.Unmarshal([]byte(r.Text()), &value); err != nil {
-		return result{}, err
-	}
-	return result{sum: map[string]any{"value": value}, seen: r}, nil
-}
-
-// refusedGo is an error as the SDK gives it: an APIError, with the hint in its details.
-func refusedGo(err error) (result, error) {
-	var e genai.APIError
-	if !errors.As(err, &e) {
-		return result{}, fmt.Errorf("no APIError: %w", err)
-	}
-	hint, _ := detail(e, "RetryInfo")["retryDelay"].(string)
-	sum := map[string]any{"code": e.Code}
-	if hint != "" {
-		sum["hint"] = hint
-	}
-	return result{sum: sum, seen: e, words: &words{"genai.APIError", e.Code, e.Status, hint, e.Message}}, nil
 }

@@ -24,6 +24,7 @@ type plan struct {
 	Prompts   map[string]string `json:"prompts"` // by task
 	Function  any               `json:"function"`
 	Schema    any               `json:"schema"`
+	Image     string            `json:"image"` // PNG in base64
 	Tasks     []string          `json:"tasks"`
 }
 
@@ -43,13 +44,17 @@ var (
 	}}
 )
 
+// onePixel is an image whose base64 has a sign that the alphabet for URLs has not.
+const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 func newPlan(base, key string) plan {
 	p := plan{
 		Base: base, Key: key, BadKey: theirKey, Model: flash, Long: "gemini-long", Stepped: "gemini-stepped",
 		Limited: "gemini-limited", Refused: "gemini-refused", Broken: "gemini-broken",
 		Midway: "gemini-midway", Cut: "gemini-cut", Embedding: "gemini-embedding-001",
-		Function: heatFunction, Schema: placeSchema,
+		Function: heatFunction, Schema: placeSchema, Image: onePixel,
 		Prompts: map[string]string{
+			"system": "You sell furniture.", "turn": "What is this?", "said": "A walnut desk.", "chat": "Praise its walnut top.",
 			"unary":  "Describe the walnut desk 机 🪑, \"quoted\" <b>&amp;</b>.",
 			"stream": strings.Repeat("Tell a long story about walnut forests. ", 5),
 			"array":  strings.Repeat("Tell a long tale of oak forests. ", 5),
@@ -84,6 +89,7 @@ type task struct {
 // ways come first, so that the simulated API counts alike.
 var tasks = []task{
 	{name: "unary", expect: answered}, {name: "slash", some: true, expect: answered},
+	{name: "v1", expect: answered}, {name: "chat", expect: answered},
 	{name: "array", some: true, expect: chunks(2)}, {name: "stream", expect: chunks(2)}, {name: "slow", expect: chunks(2)}, {name: "flush", expect: chunks(4)},
 	{name: "abort", expect: func(s map[string]any) bool { return s["aborted"] == true && s["first"] != "" }},
 	{name: "embed", expect: vectors(1)}, {name: "embeds", expect: vectors(2)},

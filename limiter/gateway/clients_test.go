@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +36,7 @@ func clients() []client {
 // prints the matrix, and the words of each refusal.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	m := &matrix{got: map[string]map[string][2]line{}}
+	m := &matrix{got: map[string]map[string][2]line{}, asked: map[string][2][]string{}}
 	rdb := clientRedis(t)
 	t.Run("each", func(t *testing.T) {
 		for _, c := range clients() {
@@ -45,13 +47,14 @@ func TestClients(t *testing.T) {
 				}
 				t.Run("direct", func(t *testing.T) {
 					t.Parallel()
-					m.add(c.name, 0, newSide(t).results(c))
+					s := newSide(t)
+					m.add(c.name, 0, s.results(c), s.asked())
 				})
 				t.Run("gateway", func(t *testing.T) {
 					t.Parallel()
 					s := newSide(t)
 					s.gateway(rdb, "clients-"+c.id)
-					m.add(c.name, 1, s.results(c))
+					m.add(c.name, 1, s.results(c), s.asked())
 					s.settled()
 				})
 			})
@@ -98,6 +101,22 @@ func (s *side) left() {
 	})
 }
 
+// asked is what the API was asked, up to the calls of which a gateway makes fewer.
+func (s *side) asked() []string {
+	var list []string
+	for _, c := range s.sim.Calls() {
+		if c.Model == "gemini-limited" {
+			break
+		}
+		header := maps.Clone(c.Header)
+		if c.Method == "streamGenerateContent" {
+			delete(header, "x-server-timeout") // the gateway says how long it lets one last
+		}
+		list = append(list, fmt.Sprintln(c.Version, c.Method, c.Model, c.Digest, c.PromptTokens, c.Tier, header, c.Status))
+	}
+	return list
+}
+
 // settled checks that no permit is open, and that the aborted call is charged once.
 func (s *side) settled() {
 	s.Helper()
@@ -122,14 +141,18 @@ func (s *side) eventually(what string, holds func() bool) {
 
 // matrix is what all clients saw of all tasks, directly and through the gateway.
 type matrix struct {
-	mu  sync.Mutex
-	got map[string]map[string][2]line // by client and task; guarded by mu
+	mu    sync.Mutex
+	got   map[string]map[string][2]line // by client and task; guarded by mu
+	asked map[string][2][]string        // of the API, by client; guarded by mu
 }
 
 // add keeps what a client saw one way: 0 is directly, 1 through the gateway.
-func (m *matrix) add(name string, way int, lines map[string]line) {
+func (m *matrix) add(name string, way int, lines map[string]line, asked []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	both := m.asked[name]
+	both[way] = asked
+	m.asked[name] = both
 	if m.got[name] == nil {
 		m.got[name] = map[string][2]line{}
 	}
@@ -159,6 +182,9 @@ func (m *matrix) verdict(name string, t task) string {
 func (m *matrix) judge(t *testing.T) {
 	t.Helper()
 	for name, got := range m.got {
+		if a := m.asked[name]; len(a[0]) < 20 || !slices.Equal(a[0], a[1]) {
+			t.Errorf("%s asked\n%v\nand through the gateway\n%v", name, a[0], a[1])
+		}
 		for _, task := range tasks {
 			pair, done := got[task.name]
 			if v := m.verdict(name, task); !strings.HasPrefix(v, "same") && (done || !task.some) {

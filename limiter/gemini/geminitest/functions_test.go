@@ -95,6 +95,17 @@ func TestFunctionModes(t *testing.T) {
 	}
 }
 
+// Bytes may come in the alphabet of base64 for URLs, as the Python SDK sends them.
+func TestURLBase64(t *testing.T) {
+	s := geminitest.MustNew(geminitest.Config{})
+	for _, data := range []string{"+/+/", "-_-_", "-_8=", "-_8"} {
+		a := post(t.Context(), s, model+":countTokens", fmt.Sprintf(`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png","data":%q}}]}]}`, data))
+		if a.status != 200 || !strings.Contains(a.body, `"totalTokens":258`) {
+			t.Errorf("%s: %d %s", data, a.status, a.body)
+		}
+	}
+}
+
 // A schema spelled as the Python SDK spells it, snake_case to its depths, is
 // understood, and the names of its properties are left alone.
 func TestSnakeSchema(t *testing.T) {

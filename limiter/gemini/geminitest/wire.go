@@ -1,6 +1,10 @@
 package geminitest
 
-import "encoding/json"
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
 
 // The parts of Gemini's requests and answers that the simulation reads and
 // writes (https://ai.google.dev/api/generate-content). Requests are decoded
@@ -50,9 +54,24 @@ type part struct {
 }
 
 type blob struct {
-	MIMEType    string `json:"mimeType"`
-	Data        []byte `json:"data"`
-	DisplayName string `json:"displayName"`
+	MIMEType    string      `json:"mimeType"`
+	Data        base64Bytes `json:"data"`
+	DisplayName string      `json:"displayName"`
+}
+
+// base64Bytes are bytes in either alphabet of base64, with or without padding,
+// as protobuf's JSON takes them: the Python SDK sends the one for URLs.
+type base64Bytes []byte
+
+// UnmarshalJSON reads a string.
+func (b *base64Bytes) UnmarshalJSON(raw []byte) (err error) {
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	*b, err = base64.RawStdEncoding.DecodeString(s)
+	return err
 }
 
 type file struct {

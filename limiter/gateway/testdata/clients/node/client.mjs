@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { ApiError, GoogleGenAI } from '@google/genai'
 
 const plan = JSON.parse(process.env.CLIENT_PLAN)
-const ai = (baseUrl, apiKey = plan.key) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl } })
+const ai = (baseUrl, apiKey = plan.key, more = {}) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl }, ...more })
 const client = ai(plan.base)
 
 process.stdin.resume()
@@ -21,6 +21,21 @@ const tokens = ({ promptTokenCount, candidatesTokenCount, thoughtsTokenCount, to
 
 async function unary(to) {
   const r = await to.models.generateContent({ model: plan.model, contents: plan.prompts.unary })
+  return { sum: { text: r.text, finish: r.candidates[0].finishReason, ...tokens(r.usageMetadata) }, seen: plain(r) }
+}
+
+// chat goes on from a turn with an image, with all that a chat usually sets.
+async function chat() {
+  const history = [
+    { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: plan.image } }, { text: plan.prompts.turn }] },
+    { role: 'model', parts: [{ text: plan.prompts.said }] },
+  ]
+  const config = {
+    systemInstruction: plan.prompts.system, temperature: 0.2, topP: 0.9, maxOutputTokens: 300, stopSequences: ['THE END'],
+    safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+    thinkingConfig: { thinkingBudget: 16, includeThoughts: true }, httpOptions: { timeout: 60000 },
+  }
+  const r = await client.chats.create({ model: plan.model, history, config }).sendMessage({ message: plan.prompts.chat })
   return { sum: { text: r.text, finish: r.candidates[0].finishReason, ...tokens(r.usageMetadata) }, seen: plain(r) }
 }
 
@@ -126,6 +141,8 @@ const ask = (model, task) => client.models.generateContent({ model, contents: pl
 const tasks = {
   unary: () => unary(client),
   slash: () => unary(ai(plan.base + '/')),
+  v1: () => unary(ai(plan.base, plan.key, { apiVersion: 'v1' })),
+  chat,
   stream: () => stream('stream', plan.model),
   slow: () => stream('slow', plan.model),
   flush: () => stream('flush', plan.stepped),

@@ -18,6 +18,7 @@ google/genai in github.com/googleapis/python-genai):
 CLIENT_PLAN says what to ask and where; each task prints one JSON line.
 """
 
+import base64
 import http.client
 import json
 import os
@@ -64,26 +65,28 @@ def load(text):
 class Client:
     """_api_client.BaseApiClient, as far as the wire shows it."""
 
-    def __init__(self, base_url, api_key):
-        self.base_url, self.api_key = base_url, api_key
+    def __init__(self, base_url, api_key, version='v1beta'):
+        self.base_url, self.api_key, self.version = base_url, api_key, version
         self.connection = None
 
-    def headers(self, base):
+    def headers(self, base, timeout):
         label = f'google-genai-sdk/{VERSION} gl-python/{sys.version.split()[0]}'
+        server = {'X-Server-Timeout': str(timeout)} if timeout else {}
         return {
             'Host': base.netloc, 'Accept': '*/*', 'Accept-Encoding': 'gzip, deflate', 'Connection': 'keep-alive',
             'user-agent': label, 'Content-Type': 'application/json', 'x-goog-api-key': self.api_key, 'x-goog-api-client': label,
+            **server,
         }
 
-    def send(self, method, path, body=None):
+    def send(self, method, path, body=None, timeout=0):
         """One request; an answer that is not 200 is raised as an APIError."""
         base = urlparse(self.base_url)
         prefix = base.path[:-1] if base.path.endswith('/') else base.path
-        target = f"{prefix}/v1beta/{path}"
+        target = f'{prefix}/{self.version}/{path}'
         self.connection = self.connection or http.client.HTTPConnection(base.netloc)
         self.connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
         data = json.dumps(body).encode() if body else b''
-        for name, value in self.headers(base).items():
+        for name, value in self.headers(base, timeout).items():
             self.connection.putheader(name, value)
         if data:
             self.connection.putheader('Content-Length', str(len(data)))
@@ -97,8 +100,8 @@ class Client:
                 raise_error(response.status, {'message': text, 'status': response.reason})
         return response
 
-    def request(self, method, path, body=None):
-        return load(self.send(method, path, body).read().decode())
+    def request(self, method, path, body=None, timeout=0):
+        return load(self.send(method, path, body, timeout).read().decode())
 
     def stream(self, path, body):
         """HttpResponse._iter_response_stream and request_streamed."""
@@ -177,6 +180,21 @@ def tokens(answer):
 
 def unary(to):
     answer = to.request('POST', f'models/{PLAN["model"]}:generateContent', {'contents': contents(PROMPTS['unary'])})
+    return {'text': text_of(answer), 'finish': answer['candidates'][0]['finishReason'], **tokens(answer)}, answer
+
+
+def chat():
+    """A turn with an image (bytes go out in the alphabet of base64 for URLs), and what a chat usually sets."""
+    image = {'data': base64.urlsafe_b64encode(base64.b64decode(PLAN['image'])).decode(), 'mimeType': 'image/png'}
+    body = {
+        'contents': [{'parts': [{'inlineData': image}, {'text': PROMPTS['turn']}], 'role': 'user'},
+                     {'parts': [{'text': PROMPTS['said']}], 'role': 'model'}] + contents(PROMPTS['chat']),
+        'systemInstruction': contents(PROMPTS['system'])[0],
+        'safetySettings': [{'category': 'HARM_CATEGORY_HARASSMENT', 'threshold': 'BLOCK_NONE'}],
+        'generationConfig': {'temperature': 0.2, 'topP': 0.9, 'maxOutputTokens': 300, 'stopSequences': ['THE END'],
+                             'thinkingConfig': {'include_thoughts': True, 'thinking_budget': 16}},
+    }
+    answer = client.request('POST', f'models/{PLAN["model"]}:generateContent', body, timeout=60)
     return {'text': text_of(answer), 'finish': answer['candidates'][0]['finishReason'], **tokens(answer)}, answer
 
 
@@ -288,6 +306,8 @@ def ask(model, task, times=1):
 TASKS = {
     'unary': lambda: unary(client),
     'slash': lambda: unary(Client(PLAN['base'] + '/', PLAN['key'])),
+    'v1': lambda: unary(Client(PLAN['base'], PLAN['key'], 'v1')),
+    'chat': chat,
     'stream': lambda: stream('stream', PLAN['model']),
     'slow': lambda: stream('slow', PLAN['model']),
     'flush': lambda: stream('flush', PLAN['stepped']),
