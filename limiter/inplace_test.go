@@ -256,3 +256,17 @@ func TestCrowd(t *testing.T) {
 		b.waits(b.caller("interactive", "a", time.Minute, tokens(1)), 0)
 	})
 }
+
+// Who passes while others wait has had a turn of its leaf too, whatever path it has.
+func TestPassingIsATurn(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(b *bench) {
+		b.limits(Limits{InputTPM: 1000, Concurrency: 2})
+		b.granted(b.request("interactive", tokens(600)))
+		b.waits(b.caller("interactive", "a", time.Minute, tokens(380)), 1)
+		passes := b.caller("interactive", "", 0, tokens(1))
+		passes.Force = true
+		b.granted(passes)
+		b.waits(b.caller("interactive", "", time.Minute, tokens(380)), 2)
+	})
+}

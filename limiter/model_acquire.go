@@ -194,7 +194,7 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 	if out, ok := larger(c, path, a); ok {
 		return out
 	}
-	reason, ends, detail := m.closed(n, q.Class, q.leaf(), t)
+	reason, ends, detail := m.closed(n, q.Class, q.Path.Leaf(), t)
 	var tk *modelTicket
 	leaf, waits := "", q.Ticket != "" && c.Tickets
 	if waits {

@@ -98,7 +98,7 @@ func (m *Model) lookAround(n *modelLane, c *modelClass, q Request) (p place) {
 // what is past at their levels is forgotten.
 func (m *Model) served(n *modelLane, c *modelClass, q Request, p place) {
 	had := n.turnsHad(c)
-	names, weights := m.nodesOfLeaf(q.leaf())
+	names, weights := m.nodesOfLeaf(q.Path.Leaf())
 	var mine []*modelCaller
 	level := ""
 	for i, name := range names {
@@ -152,7 +152,7 @@ func (m *Model) standHere(n *modelLane, c *modelClass, q Request, p place, no *r
 	}
 	me := p.me
 	if me == nil {
-		me = &modelCaller{id: q.ID, leaf: q.leaf(), class: c.index, amounts: q.charged()}
+		me = &modelCaller{id: q.ID, leaf: q.Path.Leaf(), class: c.index, amounts: q.charged()}
 		n.callers = append(n.callers, me)
 	}
 	me.by = ""

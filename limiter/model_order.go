@@ -106,7 +106,7 @@ func (m *Model) rivals(n *modelLane, c *modelClass, q Request, p *place) (list [
 		add(e.leaf, e.amounts, e)
 	}
 	if q.waitMS() > 0 && p.me == nil {
-		add(q.leaf(), q.charged(), nil)
+		add(q.Path.Leaf(), q.charged(), nil)
 	}
 	return list
 }

@@ -93,20 +93,11 @@ func (r *Redis) ask(ctx context.Context, l Lane, keys []string, qs []Request) (g
 
 func appendRequest(args []any, c *Config, q *Request) []any {
 	on := q.Feature + "\n" + strings.Join(c.nodesOf(q.Path, q.Feature), "\n")
-	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, q.leaf(), q.mode(), on)
+	args = append(args, q.ID, q.Class, int64(q.lease()/time.Millisecond), q.Ticket, q.Path.Leaf(), q.mode(), on)
 	for _, n := range q.charged() {
 		args = append(args, n)
 	}
 	return args
-}
-
-// leaf is what the script must know of the path: all of it for a ticket, run and
-// priority for their pauses.
-func (q Request) leaf() string {
-	if q.Ticket == "" && q.waitMS() == 0 && q.Path.Run == "" && q.Path.Priority == "" {
-		return ""
-	}
-	return q.Path.Leaf()
 }
 
 func (q Request) mode() int {

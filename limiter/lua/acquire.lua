@@ -2,11 +2,10 @@
 --
 -- ARGV[3] the revision of the configuration that the caller knows
 -- ARGV[4] how many requests; for each of them 15 values:
---   id, class, lease in ms, ticket ('' = none), leaf ('' = without run and
---   priority), mode (1 = wants a place, no permit; 2 = is charged in any case; 3 =
---   asks what would be, and changes nothing; 10 + ms = waits in place so long), nodes
---   with limits on its path and
---   its feature, one a line (the feature first, '' or not), 8 x amount
+--   id, class, lease in ms, ticket ('' = none), leaf, mode (1 = wants a place, no
+--   permit; 2 = is charged in any case; 3 = asks what would be, and changes nothing;
+--   10 + ms = waits in place so long), nodes with limits on its path and its feature,
+--   one a line (the feature first, '' or not), 8 x amount
 -- Returns {alert, now, then for each request one of
 --   {1, granted, expires}                    a permit
 --   {1, granted, expires, reason, unit, window, node, shadow, look}  one in spite of a
