@@ -72,10 +72,14 @@ func modifyResponse(resp *http.Response) error {
 	}
 	f.status = resp.StatusCode
 	resp.Header.Del("Alt-Svc") // of the provider's own address
+	if resp.Header.Get("Content-Type") == "" {
+		f.w.Header()["Content-Type"] = nil // no guess of net/http's
+	}
 	f.describe(resp.Header)
 	if strings.HasSuffix(f.path, ":streamGenerateContent") && resp.StatusCode/100 == 2 {
 		resp.Header.Set("X-Accel-Buffering", "no") // nginx would collect 4 KB of events first
 		resp.ContentLength = -1                    // which makes the proxy pass each event on at once, also those of a JSON array
+		f.trailed(resp)
 		return nil
 	}
 	f.describeUsage(resp.Header)
