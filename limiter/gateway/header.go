@@ -17,7 +17,7 @@ const (
 	headerEstimate = "X-Nightshift-Estimate"       // what it was expected to take: "requests=1, input_tokens=12"
 	headerOver     = "X-Nightshift-Over"           // while only observing: what would have refused it
 	headerTraceID  = "X-Nightshift-Trace-Id"       // finds the call in records, logs and `why`
-	headerUsage    = "X-Nightshift-Usage"          // what it took; of a stream in its trailers
+	headerUsage    = "X-Nightshift-Usage"          // what it took; of a stream in its trailers, if the client takes them
 	headerCost     = "X-Nightshift-Cost-Micro-Usd" // by the price book; likewise
 )
 

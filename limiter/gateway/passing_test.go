@@ -2,14 +2,17 @@ package gateway
 
 import (
 	"io"
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"nightshift/limiter"
 )
 
-// TestStreamSaysWhatItTook behind its last byte; one that breaks off does not.
+// TestStreamSaysWhatItTook behind its last byte to a client that asks for it; one
+// that breaks off does not.
 func TestStreamSaysWhatItTook(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -35,6 +38,7 @@ func TestStreamSaysWhatItTook(t *testing.T) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+stream, strings.NewReader(question))
 		s.must(err)
 		req.Header.Set("X-Goog-Api-Key", s.chat())
+		req.Header.Set("TE", "deflate;q=0.5, Trailers")
 		resp, err := http.DefaultClient.Do(req)
 		s.must(err)
 		got, err := io.ReadAll(resp.Body)
@@ -45,6 +49,22 @@ func TestStreamSaysWhatItTook(t *testing.T) {
 		if u := resp.Trailer.Get(headerUsage); u != c.usage || (resp.Trailer.Get(headerCost) != "") != (c.err == nil) || resp.Header.Get(headerUsage) != "" {
 			t.Errorf("%s: trailers %v, headers %v", name, resp.Trailer, resp.Header)
 		}
+	}
+}
+
+// TestTrailersUnasked: whoever does not ask for them gets none.
+func TestTrailersUnasked(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{})
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	s.must(err)
+	defer c.Close()
+	_, err = io.WriteString(c, "POST "+stream+" HTTP/1.1\r\nHost: g\r\nConnection: close\r\nX-Goog-Api-Key: "+s.chat()+"\r\nContent-Length: "+
+		strconv.Itoa(len(question))+"\r\n\r\n"+question)
+	s.must(err)
+	all, err := io.ReadAll(c)
+	if text := string(all); err != nil || !strings.HasPrefix(text, "HTTP/1.1 200") || strings.Contains(text, "Trailer") || strings.Contains(text, headerUsage) {
+		t.Errorf("%v %s", err, text)
 	}
 }
 

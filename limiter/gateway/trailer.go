@@ -4,13 +4,15 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 )
 
-// trailed gives a stream's usage and cost behind its last byte, as HTTP trailers
-// (RFC 9110, 6.5), since its headers have long gone by then. Clients that know
-// nothing of trailers pass over them.
+// trailed gives a stream's usage and cost behind its last byte, as HTTP trailers,
+// since its headers have long gone by then. Only to clients that send
+// "TE: trailers" (RFC 9110, 6.5.1): SDKs pass over them, but `curl -i` prints
+// them amid the body.
 func (f *forwarded) trailed(resp *http.Response) {
-	if resp.Header.Get("Content-Length") != "" {
+	if resp.Header.Get("Content-Length") != "" || !wantsTrailers(f.r.Header) {
 		return // an answer of known length has no room behind it
 	}
 	if resp.Trailer == nil {
@@ -18,6 +20,17 @@ func (f *forwarded) trailed(resp *http.Response) {
 	}
 	resp.Trailer[headerUsage], resp.Trailer[headerCost] = nil, nil
 	resp.Body = &trailedBody{resp.Body, f, resp.Trailer}
+}
+
+func wantsTrailers(h http.Header) bool {
+	for _, v := range h.Values("Te") {
+		for coding := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(coding), "trailers") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // trailedBody fills the trailers at the end of a stream that is whole.
