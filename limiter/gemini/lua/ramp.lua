@@ -7,8 +7,8 @@
 -- Returns the new revision; 0 when the ramp has changed meanwhile, -1 when a later
 -- leader wrote lately, -2 when there are too many. Nothing is changed then.
 --
--- Revisions come from the clock: one that was removed and made anew never has the
--- revision that somebody has read of the old one.
+-- Revisions are counted over all ramps: one that was removed and made anew never has
+-- the revision that somebody has read of the old one.
 local call = redis.call
 local x = call('TIME')
 local now = x[1] * 1000 + math.floor(x[2] / 1000)
@@ -20,8 +20,8 @@ end
 local old = call('HGET', KEYS[1], ARGV[1])
 local rev = old and tonumber(string.match(old, '^%d+')) or 0
 if rev ~= tonumber(ARGV[2]) then return 0 end
-if not old and call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) + 2 then return -2 end
-local new = math.max(rev + 1, now)
+if not old and call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) + 3 then return -2 end -- beside them: fence, at, revisions
+local new = call('HINCRBY', KEYS[1], 'revisions', 1)
 if ARGV[4] ~= '' then
   call('HSET', KEYS[1], 'fence', ARGV[4], 'at', string.format('%d', now))
 end
