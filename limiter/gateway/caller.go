@@ -85,7 +85,8 @@ func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError
 		hash := keyHash(key)
 		return Identity{ID: idOf(hash), Project: g.project, Class: g.observedClass(), Feature: "unknown-" + hash[:8]}, nil
 	case errors.Is(err, ErrUnknownKey):
-		return who, badKey("API key not valid. Please pass a valid API key.")
+		return who, badKey("API key not valid. Please pass a valid API key: " +
+			"this gateway knows those of `nightshift keys add`, and Gemini's own once `nightshift keys adopt` has taken them over.")
 	case over(err):
 		return who, badKey("API key not valid: " + err.Error() + " (" + who.ID + "). Please pass a valid API key.")
 	case err != nil:

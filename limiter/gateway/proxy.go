@@ -96,6 +96,9 @@ func answerError(_ http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case f.obs.Denied != nil:
 		f.sayDenied(f.obs.Denied)
+		if f.obs.Sent == 0 {
+			e.Message += "; the call was not sent to Gemini"
+		}
 	case e.Code == http.StatusBadGateway || e.Code == http.StatusGatewayTimeout:
 		f.g.say("provider", "the provider could not be reached", err)
 	}

@@ -49,13 +49,15 @@ func notServed(r *gemini.RefusedError) *apiError {
 	return e
 }
 
-// denial is the limiter's refusal. Its message is for people, the ErrorInfo for programs.
+// denial is the limiter's refusal. Its message is for people, who would look at
+// Google for the cause if it did not say who refuses; the ErrorInfo is for programs.
 func denial(d *limiter.Denied) *apiError {
 	code, status := statusOf(d)
-	e := &apiError{Code: code, Status: status, Message: d.Error()}
+	why := d.Error()
 	if d.Reason == limiter.ReasonUnavailable {
-		e.Message = fmt.Sprintf("no permit for %s as %s: the gateway cannot reach its Redis", d.Model, d.Class)
+		why = fmt.Sprintf("no permit for %s as %s: the gateway cannot reach its Redis", d.Model, d.Class)
 	}
+	e := &apiError{Code: code, Status: status, Message: "nightshift: " + why}
 	if !d.Permanent && d.RetryAfterMS > 0 {
 		e.hint(d.RetryAfter())
 	}

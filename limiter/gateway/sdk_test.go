@@ -75,6 +75,9 @@ func TestSDKSeesRefusal(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != http.StatusTooManyRequests || e.Status != "RESOURCE_EXHAUSTED" {
 		t.Fatalf("%v", err)
 	}
+	if !strings.HasPrefix(e.Message, "nightshift: no permit") || !strings.HasSuffix(e.Message, "not sent to Gemini") {
+		t.Errorf("who refused it, and was it sent? %s", e.Message)
+	}
 	retry, info := detail(e, "RetryInfo"), detail(e, "ErrorInfo")
 	d, err := time.ParseDuration(retry["retryDelay"].(string))
 	if err != nil || d <= 0 || d > 62*time.Second {
