@@ -67,8 +67,10 @@ func TestClients(t *testing.T) {
 // results are what a client says of each task, the last line of it.
 func (s *side) results(c client) map[string]line {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), time.Minute) // a way to fail, nothing waits for it
+	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
+	// A way to fail, nothing waits for it. A deadline the Go SDK would tell the API of.
+	defer time.AfterFunc(time.Minute, cancel).Stop()
 	got := map[string]line{}
 	err := c.run(ctx, s.plan, func(l line) {
 		if l.Chunk > 0 && l.Task == "flush" {
@@ -111,6 +113,9 @@ func (s *side) asked() []string {
 		header := maps.Clone(c.Header)
 		if c.Method == "streamGenerateContent" {
 			delete(header, "x-server-timeout") // the gateway says how long it lets one last
+		}
+		if header["x-server-timeout"] != "" {
+			header["x-server-timeout"] = "some" // the Go SDK counts down while it prepares the call
 		}
 		list = append(list, fmt.Sprintln(c.Version, c.Method, c.Model, c.Digest, c.PromptTokens, c.Tier, header, c.Status))
 	}
