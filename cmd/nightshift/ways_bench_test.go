@@ -174,12 +174,14 @@ func (w *way) call(c *http.Client, stream bool) (first, whole time.Duration, err
 		return 0, 0, err
 	}
 	defer resp.Body.Close()
-	n, err := io.ReadFull(resp.Body, make([]byte, 1))
-	first = time.Since(began)
-	if n == 0 || resp.StatusCode != http.StatusOK {
-		rest, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-		return 0, 0, fmt.Errorf("%s: HTTP %d: %v %s", w.name, resp.StatusCode, err, rest)
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return 0, 0, fmt.Errorf("%s: HTTP %d: %s", w.name, resp.StatusCode, text)
 	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+		return 0, 0, fmt.Errorf("%s: an answer without content: %w", w.name, err)
+	}
+	first = time.Since(began)
 	_, err = io.Copy(io.Discard, resp.Body)
 	return first, time.Since(began), err
 }
