@@ -26,14 +26,15 @@ var (
 // and learning on a redis-server with its append-only file.
 //
 //	go test ./cmd/nightshift -run '^$' -bench GatewaySpeed -benchtime 1x -timeout 30m
-//	go test ./cmd/nightshift -run '^$' -bench GatewaySpeed/CPU …    one of CPU, Answer, FirstChunk, Streams
+//	go test ./cmd/nightshift -run '^$' -bench GatewaySpeed/CPU …    one of CPU, StreamCPU, Answer, FirstChunk, Streams
 func BenchmarkGatewaySpeed(b *testing.B) {
 	t := &speedTable{}
 	for _, part := range []struct {
 		name string
 		run  func(*testing.B)
 	}{
-		{"CPU", t.cpu},
+		{"CPU", func(b *testing.B) { t.cpu(b, false) }},
+		{"StreamCPU", func(b *testing.B) { t.cpu(b, true) }},
 		{"Answer", func(b *testing.B) { t.times(b, false, "p50 of an answer, upstream 200 ms", "added-p50-%") }},
 		{"FirstChunk", func(b *testing.B) {
 			t.times(b, true, "p50 of a stream's first chunk, upstream 200 ms", "added-first-%")
@@ -57,40 +58,52 @@ func (t *speedTable) row(what, measured, wanted string) {
 	t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s |", what, measured, wanted))
 }
 
-// cpu compares the processor time of a call of 2 kB at full load, 16 callers.
-func (t *speedTable) cpu(b *testing.B) {
-	if *gatewayProfile != "" {
+// cpu compares the processor time of a call of 2 kB at full load, 16 callers: of
+// unary ones, or of streams of some fifty chunks.
+func (t *speedTable) cpu(b *testing.B, stream bool) {
+	tokens, calls, what, wanted := 100, *speedCalls, "a unary call", "≤ 3 ×"
+	if stream {
+		tokens, calls, what, wanted = 800, *speedCalls/8, "a stream of fifty chunks", ""
+	}
+	if *gatewayProfile != "" && stream == *profileStreams {
 		b.Setenv(profileVar, *gatewayProfile)
 	}
-	w := newWays(b, simulated{tokens: 100})
+	w := newWays(b, simulated{tokens: tokens})
 	b.Setenv(profileVar, "")
-	own := map[*way][]float64{}
-	var redis []float64
-	for _, x := range w.list()[1:] {
-		w.load(x, 500) // connections, caches, compiled code
-	}
-	for range *speedRounds {
-		for _, x := range w.list()[1:] {
-			cpu, before := cpuOf(x.proc), w.redisLoad().cpu
-			w.load(x, *speedCalls)
-			own[x] = append(own[x], float64((cpuOf(x.proc)-cpu).Microseconds())/float64(*speedCalls))
-			if x == w.ours {
-				redis = append(redis, 1e6*(w.redisLoad().cpu-before)/float64(*speedCalls))
-			}
-		}
-	}
+	own, redis := w.cpuRounds(stream, calls)
 	w.stop()
 	bare, ours := medianOf(own[w.bare]), medianOf(own[w.ours])
-	t.row("CPU of a unary call: the gateway / a bare ReverseProxy", fmt.Sprintf("%.2f × (%.0f µs / %.0f µs)", ours/bare, ours, bare), "≤ 3 ×")
-	t.row("… Redis's CPU for it beside", fmt.Sprintf("%.0f µs; both together %.2f ×", medianOf(redis), (ours+medianOf(redis))/bare), "")
+	t.row("CPU of "+what+": the gateway / a bare ReverseProxy", fmt.Sprintf("%.2f × (%.0f µs / %.0f µs)", ours/bare, ours, bare), wanted)
+	t.row("… Redis's CPU for it beside", fmt.Sprintf("%.0f µs; both together %.2f ×", redis, (ours+redis)/bare), "")
 	if w.portkey != nil {
 		t.row("… @portkey-ai/gateway", fmt.Sprintf("%.2f × (%.0f µs)", medianOf(own[w.portkey])/bare, medianOf(own[w.portkey])), "more than ours")
 	}
 	b.ReportMetric(ours/bare, "times-bare-cpu")
 }
 
-// load makes n unary calls from 16 callers.
-func (w *ways) load(x *way, n int) {
+// cpuRounds gives the CPU of a call in µs, of each way and round; and Redis's for
+// one through the gateway.
+func (w *ways) cpuRounds(stream bool, calls int) (own map[*way][]float64, redis float64) {
+	own = map[*way][]float64{}
+	var shared []float64
+	for _, x := range w.list()[1:] {
+		w.load(x, stream, 500) // connections, caches, compiled code
+	}
+	for range *speedRounds {
+		for _, x := range w.list()[1:] {
+			cpu, before := cpuOf(x.proc), w.redisLoad().cpu
+			w.load(x, stream, calls)
+			own[x] = append(own[x], float64((cpuOf(x.proc)-cpu).Microseconds())/float64(calls))
+			if x == w.ours {
+				shared = append(shared, 1e6*(w.redisLoad().cpu-before)/float64(calls))
+			}
+		}
+	}
+	return own, medianOf(shared)
+}
+
+// load makes n calls from 16 callers.
+func (w *ways) load(x *way, stream bool, n int) {
 	var all sync.WaitGroup
 	var left atomic.Int64
 	left.Store(int64(n))
@@ -98,7 +111,7 @@ func (w *ways) load(x *way, n int) {
 	for range 16 {
 		all.Go(func() {
 			for left.Add(-1) >= 0 {
-				if _, _, err := x.call(client, false); err != nil {
+				if _, _, err := x.call(client, stream); err != nil && !(stream && x.openai) { // see medianTime
 					w.Error(err)
 					return
 				}

@@ -24,6 +24,7 @@ import (
 var (
 	portkeyDir     = flag.String("portkey", "../../limiter/peers/portkey", "GatewaySpeed: where `npm ci` has installed @portkey-ai/gateway; left out if it is not there")
 	gatewayProfile = flag.String("gateway-profile", "", "GatewaySpeed: keep the CPU profile of the gateway under full load in this `FILE`")
+	profileStreams = flag.Bool("profile-streams", false, "GatewaySpeed: … of StreamCPU instead of CPU")
 )
 
 // way is one of the ways to the same simulated API.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -90,9 +89,10 @@ func amounts(a limiter.Amounts) string {
 }
 
 func usage(u gemini.Usage) string {
-	s := fmt.Sprintf("input_tokens=%d, output_tokens=%d, total_tokens=%d", u.Input(), u.Output(), u.Total)
+	n := func(n int64) string { return strconv.FormatInt(n, 10) }
+	s := "input_tokens=" + n(u.Input()) + ", output_tokens=" + n(u.Output()) + ", total_tokens=" + n(u.Total)
 	if u.Cached > 0 {
-		s += fmt.Sprintf(", cached_tokens=%d", u.Cached)
+		s += ", cached_tokens=" + n(u.Cached)
 	}
 	return s
 }
