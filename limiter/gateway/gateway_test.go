@@ -51,7 +51,8 @@ type knobs struct {
 	base      http.RoundTripper // instead of the simulated Gemini
 	transport func(*gemini.TransportConfig)
 	config    func(*Config)
-	models    []gemini.Model // beside the two that there always are
+	models    []gemini.Model        // beside the two that there always are
+	rdb       redis.UniversalClient // instead of the embedded Redis
 }
 
 func start(t *testing.T, k knobs) *setup {
@@ -64,6 +65,15 @@ func start(t *testing.T, k knobs) *setup {
 	s.must(err)
 	rdb := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = rdb.Close() })
+	if k.rdb != nil {
+		return s.over(k, k.rdb, lanes)
+	}
+	return s.over(k, rdb, lanes)
+}
+
+// over makes the rest of it over a Redis.
+func (s *setup) over(k knobs, rdb redis.UniversalClient, lanes *gemini.LaneMap) *setup {
+	s.Helper()
 	s.configure(rdb, lanes, k.limits)
 	tc := gemini.TransportConfig{Base: s.sim, APIKey: providerKey, Gate: s.lim, Lanes: lanes, Logger: s.log.logger()}
 	if k.base != nil {
@@ -85,7 +95,7 @@ func start(t *testing.T, k knobs) *setup {
 	server := httptest.NewUnstartedServer(s.gate)
 	server.Config.ErrorLog = slog.NewLogLogger(s.log.logger().Handler(), slog.LevelDebug)
 	server.Start()
-	t.Cleanup(server.Close)
+	s.Cleanup(server.Close)
 	s.url = server.URL
 	return s
 }

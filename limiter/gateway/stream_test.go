@@ -14,6 +14,8 @@ import (
 
 	"google.golang.org/genai"
 
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 	"nightshift/limiter/gemini/geminitest"
 )
 
@@ -113,22 +115,25 @@ func TestUnarySaysWhatItTook(t *testing.T) {
 }
 
 // TestAbandoned: two hundred callers who leave, before the first byte, in
-// mid-stream and while a unary answer is made, leave no permit, no call and no
-// goroutine behind. It runs alone, since it looks at the whole process.
+// mid-stream and while a unary answer is made, leave no permit, no call, no
+// goroutine and no money behind: what is charged is what the calls settled with,
+// and nothing is held. It runs alone, since it looks at the whole process.
 func TestAbandoned(t *testing.T) {
 	var open atomic.Int64 // calls at the provider
-	s := start(t, knobs{base: sender(func(r *http.Request) (*http.Response, error) {
-		open.Add(1)
-		if strings.HasSuffix(r.URL.Path, ":generateContent") || r.Header.Get("X-Test-Silent") != "" {
-			<-r.Context().Done()
-			open.Add(-1)
-			return nil, r.Context().Err()
-		}
-		resp := reply(200, "text/event-stream", "")
-		resp.ContentLength = -1
-		resp.Body = &endless{ctx: r.Context(), open: &open, rest: event}
-		return resp, nil
-	})})
+	records := &seen{}
+	s := start(t, knobs{rdb: clientRedis(t), limits: limiter.Limits{RPM: 10_000, Concurrency: 1000, USDPerDay: 1_000_000_000, USDPer10m: 1_000_000_000},
+		transport: func(c *gemini.TransportConfig) { c.Records = records }, base: sender(func(r *http.Request) (*http.Response, error) {
+			open.Add(1)
+			if strings.HasSuffix(r.URL.Path, ":generateContent") || r.Header.Get("X-Test-Silent") != "" {
+				<-r.Context().Done()
+				open.Add(-1)
+				return nil, r.Context().Err()
+			}
+			resp := reply(200, "text/event-stream", "")
+			resp.ContentLength = -1
+			resp.Body = &endless{ctx: r.Context(), open: &open, rest: event}
+			return resp, nil
+		})})
 	key := s.chat()
 	transport := &http.Transport{}
 	client := &http.Client{Transport: transport}
@@ -143,6 +148,20 @@ func TestAbandoned(t *testing.T) {
 	s.eventually("no goroutine is left over", func() bool { return callsRunning() == 0 })
 	if used := s.used("rpm"); used == 0 || used > 200 {
 		t.Errorf("%d requests are charged for at most 200 calls that were sent", used)
+	}
+	records.mu.Lock()
+	defer records.mu.Unlock()
+	var settled, held int64
+	for _, r := range records.kept {
+		settled, held = settled+r.Used[limiter.MicroUSD], held+r.Estimate[limiter.MicroUSD]
+	}
+	for _, limit := range []string{"usd_per_day", "usd_per_10m"} {
+		if used := s.used(limit); len(records.kept) != 200 || used != settled || used == 0 || used >= held {
+			t.Errorf("%s: %d micro-dollars are charged, %d records settled with %d of %d held", limit, used, len(records.kept), settled, held)
+		}
+	}
+	if n := s.used("concurrency"); n != 0 {
+		t.Errorf("concurrency %d is held", n)
 	}
 }
 
