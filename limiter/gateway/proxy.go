@@ -108,7 +108,7 @@ func answerError(_ http.ResponseWriter, r *http.Request, err error) {
 // sayDenied tells the operator of refusals, by reason.
 func (v *visit) sayDenied(d *limiter.Denied) {
 	v.g.say(string(d.Reason), "calls are refused", nil, "class", d.Class, "feature", d.Feature, "model", d.Model,
-		"limiter", d.Limiter, "detail", d.Detail, "trace_id", v.trace)
+		"limiter", d.Limiter, "node", d.Node, "detail", d.Detail, "trace_id", v.trace)
 }
 
 // buffers are what answers are copied through.
