@@ -33,6 +33,7 @@ type call struct {
 	unbound context.CancelFunc // frees the timer of a stream's bound; nil without one
 	ended   sync.Once          // the permit is settled and the record kept once, whoever ends the call
 	lent    bool               // its holder makes it, elsewhere (Lender)
+	again   bool               // it was settled before; the limiter is only told once more
 	closed  *answer            // of a lent one: what its holder says of the answer
 	flowing bool               // its answer is a stream that the caller reads
 	pending bool               // its record waits until it is known what the caller gets

@@ -194,6 +194,9 @@ func (c *call) settle(outcome limiter.Outcome, used limiter.Amounts) {
 	if p == nil {
 		return
 	}
+	if !c.again {
+		c.t.cfg.Metrics.settle(p, outcome, used)
+	}
 	s := limiter.Settlement{ID: p.ID, Lane: p.Lane, Outcome: outcome, Used: used}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.t.cfg.Bounds.Settle)
 	defer cancel()

@@ -80,6 +80,7 @@ func (c *call) borrow(id string, ask LoanAsk) error {
 	c.obs.Waited = time.Since(start)
 	if err == nil {
 		c.obs.Permit, c.obs.Over = permit, permit.Over
+		c.t.cfg.Metrics.grant(permit)
 		return nil
 	}
 	var denied *limiter.Denied

@@ -65,9 +65,9 @@ func (l *Lender) Extend(ctx context.Context, owner, id string, lease time.Durati
 // Release gives back all that a loan holds: its call was never sent. Releasing it
 // again changes nothing.
 func (l *Lender) Release(ctx context.Context, owner, id string) (Loan, error) {
-	again := false
+	again, charged := false, limiter.Amounts{}
 	got, err := l.change(ctx, owner, id, func(held *loan) (loan, time.Duration, error) {
-		again = held.State == LoanReleased
+		again, charged = held.State == LoanReleased, held.Charged
 		switch {
 		case held.State == LoanSettled:
 			return loan{}, 0, held.over(id)
@@ -83,6 +83,7 @@ func (l *Lender) Release(ctx context.Context, owner, id string) (Loan, error) {
 	}
 	got.Repeated = again
 	c := l.callOf(ctx, &loan{Loan: got})
+	c.again, c.obs.Permit.Amounts = again, charged
 	c.settle(limiter.Released, limiter.Amounts{}) // again, too: the process that did it first may have died before
 	return got, nil
 }

@@ -109,7 +109,7 @@ func (c *call) took(end LoanEnd) {
 // process that did it first may have died between.
 func (c *call) conclude(got Loan, probe bool) {
 	if got.Repeated {
-		c.again(got)
+		c.answerAgain(got)
 		return
 	}
 	if v := c.obs.Verdict; v != nil && refusedThere(Record{Verdict: v.Kind, Status: c.obs.Status, Reason: v.Reason}) {
@@ -124,8 +124,9 @@ func (c *call) conclude(got Loan, probe bool) {
 	c.put(nil)
 }
 
-// again answers what was answered before.
-func (c *call) again(got Loan) {
+// answerAgain answers what was answered before.
+func (c *call) answerAgain(got Loan) {
+	c.again = true
 	c.settle(limiter.Settled, got.Charged)
 	c.obs.Used, c.obs.MicroUSD, c.obs.Priced = got.Charged, got.Charged[limiter.MicroUSD], true
 	if got.Usage != nil {
@@ -147,18 +148,20 @@ func (c *call) seenGood() {
 
 // soFar raises what a loan is charged to the usage so far.
 func (l *Lender) soFar(ctx context.Context, owner, id string, u Usage) (Loan, error) {
-	lapsed := false
+	lapsed, before := false, limiter.Amounts{}
 	got, err := l.change(ctx, owner, id, func(held *loan) (loan, time.Duration, error) {
 		if held.State != LoanOpen {
 			return loan{}, 0, held.over(id)
 		}
 		to := *held
 		to.Sent, to.Charged, lapsed = true, l.callOf(ctx, held).raised(u), held.Lapsed
+		before = held.Charged
 		return to, max(0, held.Expires.Sub(held.Now)) + loanKept, nil
 	})
 	if err != nil {
 		return Loan{}, err
 	}
+	l.t.cfg.Metrics.raise(&limiter.Permit{Lane: got.Lane, Class: got.Class, Amounts: before}, got.Charged)
 	s := limiter.Settlement{ID: got.Permit, Lane: got.Lane, Outcome: limiter.Settled, Used: got.Charged, Partial: true}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.t.cfg.Bounds.Settle)
 	defer cancel()

@@ -51,6 +51,7 @@ func (c *call) acquire() error {
 	permit, err := acquireWaiting(c.ctx, callGate{c.t.cfg.Gate, c}, req, budget, c.worthSending)
 	if err == nil {
 		c.obs.Permit, c.obs.Over = permit, cmp.Or(c.obs.Over, permit.Over)
+		c.t.cfg.Metrics.grant(permit)
 		return nil
 	}
 	var denied *limiter.Denied

@@ -99,7 +99,7 @@ func (c *call) recordNow() {
 }
 
 func (c *call) put(err error) {
-	if c.t.cfg.Records == nil || c.caller.Full {
+	if c.t.cfg.Records == nil && c.t.cfg.Metrics == nil || c.caller.Full {
 		return
 	}
 	o := c.obs
@@ -115,7 +115,10 @@ func (c *call) put(err error) {
 	c.recordLane(&r)
 	c.recordRoute(&r)
 	c.recordEnd(&r, err)
-	c.t.cfg.Records.Put(r)
+	c.t.cfg.Metrics.Put(r)
+	if c.t.cfg.Records != nil {
+		c.t.cfg.Records.Put(r)
+	}
 }
 
 func (c *call) recordLane(r *Record) {

@@ -63,6 +63,7 @@ type TransportConfig struct {
 	Now       func() time.Time         // of records and prices; nil means time.Now
 	// Unexplained takes the answers that nobody can explain; nil keeps none.
 	Unexplained Unexplained
+	Metrics     *Metrics // counts for Prometheus (NewMetrics); nil counts nothing
 }
 
 // Bounds are the transport's own limits. Zero fields take the defaults.
@@ -163,6 +164,7 @@ func (t *Transport) fill() {
 	t.cfg.Bounds = t.cfg.Bounds.filled()
 	t.counts = newCountGate(t.cfg.Bounds.CountPerMin)
 	t.soft.set(t.cfg.Soft)
+	t.cfg.Metrics.know(t.cfg.Lanes)
 	t.late.gate, t.late.log, t.late.wait = t.cfg.Gate, t.log, t.cfg.Bounds.Settle
 }
 
