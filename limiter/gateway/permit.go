@@ -105,7 +105,7 @@ func (v *visit) answerPermit(got gemini.Loan, err error) *apiError {
 	if err != nil {
 		return v.noPermit(err)
 	}
-	v.status = http.StatusOK
+	v.status, v.trace = http.StatusOK, got.TraceID // that of the call, which its record has
 	v.describe(v.w.Header())
 	v.describeUsage(v.w.Header())
 	writeJSON(v.w, http.StatusOK, v.permitAnswer(got))

@@ -3,9 +3,15 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 )
 
 const onePermit = `{"model":"` + flash + `","request":` + question + `}`
@@ -65,4 +71,24 @@ func TestPermitLife(t *testing.T) {
 	if n := len(s.sim.Calls()); n != 0 {
 		t.Errorf("%d calls went out by the gateway", n)
 	}
+}
+
+// another is a second gateway of the same fleet, with nothing of the first.
+func (s *setup) another() *setup {
+	s.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: s.redis.Addr(), MaxRetries: -1})
+	s.Cleanup(func() { _ = rdb.Close() })
+	lanes, err := gemini.NewLaneMap("proj", "", gemini.Model{Name: flash})
+	s.must(err)
+	transport, err := gemini.NewTransport(gemini.TransportConfig{
+		Base: s.sim, APIKey: providerKey, Gate: limiter.NewRedis(rdb, s.lane.Scope(), limiter.RedisOptions{}), Lanes: lanes})
+	s.must(err)
+	g, err := New(Config{Transport: transport, Keys: NewKeys(rdb, nil), Classes: []string{"interactive", "bulk"}, Lanes: lanes,
+		Permits: gemini.NewLender(transport, gemini.NewLoanStore(rdb, s.lane.Scope(), nil))})
+	s.must(err)
+	server := httptest.NewServer(g)
+	s.Cleanup(server.Close)
+	other := *s
+	other.gate, other.url = g, server.URL
+	return &other
 }

@@ -75,10 +75,26 @@ func traceEnd(r gemini.Record) string {
 		return fmt.Sprintf("Nightshift refused it, no call was made (%s): %s", limitOr(r.Limit, r.Refusal), orElse(why, string(r.Refusal)))
 	case !r.Sent:
 		return "No call was made: " + orElse(why, "the caller gave up")
+	case r.Lent:
+		return lentEnd(r, why)
 	case r.Verdict != "":
 		return fmt.Sprintf("The provider answered HTTP %d after %s: %s (%s)", r.Status, seconds(time.Duration(r.TookMS)*time.Millisecond), orElse(why, "no reason given"), r.Verdict)
 	}
 	return fmt.Sprintf("Answered in %s (HTTP %d, finish %s)", seconds(time.Duration(r.TookMS)*time.Millisecond), r.Status, orElse(strings.ToLower(r.Finish), "not said"))
+}
+
+// lentEnd says what the maker of a call told that went out directly.
+func lentEnd(r gemini.Record, why string) string {
+	end := fmt.Sprintf("HTTP %d", r.Status)
+	if r.Status == 0 {
+		end = "no answer came, it is charged as one may have been"
+	} else if r.Verdict != "" {
+		end += fmt.Sprintf(": %s (%s)", orElse(why, "no reason given"), r.Verdict)
+	}
+	if r.TookMS > 0 {
+		end += " after " + seconds(time.Duration(r.TookMS)*time.Millisecond)
+	}
+	return "It was made directly, under a permit of the gateway; its maker says: " + end
 }
 
 func limitOr(limit string, why limiter.Reason) string { return orElse(limit, string(why)) }
