@@ -80,17 +80,18 @@ func parseRamp(text string) (r Ramp, err error) {
 
 // Put writes a ramp that a person made or changed. ErrRampChanged: it is not what
 // was read; of a new one, there is one of its name.
-func (s *RampStore) Put(ctx context.Context, r Ramp) error { return s.write(ctx, r, "", false) }
+func (s *RampStore) Put(ctx context.Context, r Ramp) error { return s.write(ctx, &r, "", false) }
 
 // PutFenced writes what a leader decided. ErrRampFenced: it leads no longer.
 func (s *RampStore) PutFenced(ctx context.Context, r Ramp, fence int64) error {
-	return s.write(ctx, r, strconv.FormatInt(fence, 10), false)
+	return s.write(ctx, &r, strconv.FormatInt(fence, 10), false)
 }
 
 // Remove forgets a ramp, if it is still what was read.
-func (s *RampStore) Remove(ctx context.Context, r Ramp) error { return s.write(ctx, r, "", true) }
+func (s *RampStore) Remove(ctx context.Context, r Ramp) error { return s.write(ctx, &r, "", true) }
 
-func (s *RampStore) write(ctx context.Context, r Ramp, fence string, remove bool) error {
+// write puts the ramp's new revision into it.
+func (s *RampStore) write(ctx context.Context, r *Ramp, fence string, remove bool) error {
 	text := []byte{}
 	if !remove {
 		if err := r.Check(); err != nil {
@@ -104,6 +105,9 @@ func (s *RampStore) write(ctx context.Context, r Ramp, fence string, remove bool
 	n, err := rampScript.Run(ctx, s.rdb, []string{s.key}, r.Name(), r.rev, text, fence, rampFencedFor.Milliseconds(), mostRamps).Int64()
 	if err != nil {
 		return fmt.Errorf("ramp %s: %w", r.Name(), err)
+	}
+	if n > 0 {
+		r.rev = n
 	}
 	return map[int64]error{0: ErrRampChanged, -1: ErrRampFenced, -2: ErrManyRamps}[n]
 }
@@ -126,7 +130,7 @@ func (s *RampStore) Change(ctx context.Context, scope RampScope, from string, ch
 			return r, err
 		}
 		r.rev = rev // also of one that takes the old one's place
-		if err := s.Put(ctx, r); !errors.Is(err, ErrRampChanged) {
+		if err := s.write(ctx, &r, "", false); !errors.Is(err, ErrRampChanged) {
 			return r, err
 		}
 	}
