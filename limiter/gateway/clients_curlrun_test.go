@@ -96,6 +96,9 @@ type curled struct {
 func (c *curlClient) curl(ctx context.Context, each func(string), path string, args ...string) (curled, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if c.plan.CA != "" {
+		args = append(args, "--cacert", c.plan.CA)
+	}
 	cmd := exec.CommandContext(ctx, "curl", append([]string{"-sS", "-N", "-i", c.plan.Base + path}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	var stderr bytes.Buffer

@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"google.golang.org/genai"
@@ -15,14 +18,18 @@ import (
 // "array": it always asks for events.
 type goClient struct {
 	*genai.Client
-	ctx  context.Context
-	plan plan
-	emit func(line)
+	ctx    context.Context
+	plan   plan
+	emit   func(line)
+	client *http.Client
 }
 
 func runGo(ctx context.Context, p plan, emit func(line)) error {
 	g := &goClient{ctx: ctx, plan: p, emit: emit}
 	var err error
+	if g.client, err = trusting(p.CA); err != nil {
+		return err
+	}
 	if g.Client, err = g.at(p.Base, p.Key, ""); err != nil {
 		return err
 	}
@@ -30,10 +37,23 @@ func runGo(ctx context.Context, p plan, emit func(line)) error {
 	return nil
 }
 
+func trusting(ca string) (*http.Client, error) {
+	if ca == "" {
+		return &http.Client{}, nil
+	}
+	b, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(b)
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}, nil
+}
+
 // at is the SDK with nothing changed but where it calls and with which key.
 func (g *goClient) at(base, key, version string) (*genai.Client, error) {
 	return genai.NewClient(g.ctx, &genai.ClientConfig{
-		APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{},
+		APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: g.client,
 		HTTPOptions: genai.HTTPOptions{BaseURL: base, APIVersion: version},
 	})
 }

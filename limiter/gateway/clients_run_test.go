@@ -67,7 +67,7 @@ func runProgram(ctx context.Context, p plan, emit func(line), command string, ar
 		return err
 	}
 	cmd := exec.CommandContext(ctx, command, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CLIENT_PLAN=" + string(b)}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CLIENT_PLAN=" + string(b), "NODE_EXTRA_CA_CERTS=" + p.CA}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()

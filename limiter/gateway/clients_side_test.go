@@ -2,12 +2,16 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +55,7 @@ type side struct {
 	plan  plan
 	lim   *limiter.Redis // nil without a gateway
 	lanes *gemini.LaneMap
+	proto atomic.Value // a string: the version of HTTP at the gateway
 }
 
 // newSide serves a simulated API over loopback.
@@ -113,14 +118,11 @@ func (w *steppedWriter) Write(p []byte) (int, error) {
 
 // gateway puts a gateway of its own, under a prefix, before the side's API:
 // permits in rdb, one provider's key out, our key in.
-func (s *side) gateway(rdb redis.UniversalClient, project string) {
+func (s *side) gateway(rdb redis.UniversalClient, project string) { s.serveGateway(rdb, project, nil) }
+
+func (s *side) serveGateway(rdb redis.UniversalClient, project string, secure *tls.Config) {
 	s.Helper()
-	must := func(err error) {
-		s.Helper()
-		if err != nil {
-			s.Fatal(err)
-		}
-	}
+	must := (&setup{T: s.T}).must
 	var models []gemini.Model
 	for _, m := range clientModels() {
 		models = append(models, gemini.Model{Name: m.Name, Context: m.ContextTokens})
@@ -149,7 +151,7 @@ func (s *side) gateway(rdb redis.UniversalClient, project string) {
 	must(err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Server{}.Serve(ctx, l, gate) }()
+	go func() { served <- Server{TLS: secure}.Serve(ctx, l, s.noting(gate)) }()
 	s.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
@@ -157,6 +159,26 @@ func (s *side) gateway(rdb redis.UniversalClient, project string) {
 		}
 	})
 	s.plan = newPlan("http://"+l.Addr().String()+"/gemini", secret)
+}
+
+// noting notes the version of HTTP that the client speaks.
+func (s *side) noting(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.proto.Store(r.Proto)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// secureGateway is a gateway over HTTPS, with a certificate that the plan names.
+func (s *side) secureGateway(rdb redis.UniversalClient, project string) {
+	s.Helper()
+	lend := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
+	lend.Close()
+	s.serveGateway(rdb, project, &tls.Config{Certificates: lend.TLS.Certificates})
+	ca := filepath.Join(s.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: lend.Certificate().Raw})
+	(&setup{T: s.T}).must(os.WriteFile(ca, block, 0o600))
+	s.plan.Base, s.plan.CA = strings.Replace(s.plan.Base, "http:", "https:", 1), ca
 }
 
 // clientRedis starts a redis-server of the test's own; outside CI, where none

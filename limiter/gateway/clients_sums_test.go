@@ -71,7 +71,7 @@ type summer func(body []byte) (map[string]any, error)
 // result has all of the answer but what is of the moment or of the gateway.
 func (a curled) result(sum summer) (result, error) {
 	for name := range a.header {
-		if strings.HasPrefix(name, "X-Nightshift-") || name == "Date" || name == "X-Accel-Buffering" {
+		if strings.HasPrefix(name, "X-Nightshift-") || name == "Date" || name == "X-Accel-Buffering" || name == "Transfer-Encoding" {
 			delete(a.header, name)
 		}
 	}

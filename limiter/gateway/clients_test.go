@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/redis/go-redis/v9"
 )
 
 // client is somebody's way to call Gemini.
@@ -31,12 +32,15 @@ func clients() []client {
 	}
 }
 
+// ways to the API: directly, through the gateway, and through it over HTTPS.
+const ways = 3
+
 // TestClients: each client sees the same from the simulated API itself and
 // through the gateway, where only its base URL and its key are others. It
 // prints the matrix, and the words of each refusal.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	m := &matrix{got: map[string]map[string][2]line{}, asked: map[string][2][]string{}}
+	m := &matrix{got: map[string]map[string][ways]line{}, asked: map[string][ways][]string{}}
 	rdb := clientRedis(t)
 	t.Run("each", func(t *testing.T) {
 		for _, c := range clients() {
@@ -45,23 +49,33 @@ func TestClients(t *testing.T) {
 				if why := c.missing(); why != "" {
 					cannot(t, why)
 				}
-				t.Run("direct", func(t *testing.T) {
-					t.Parallel()
-					s := newSide(t)
-					m.add(c.name, 0, s.results(c), s.asked())
-				})
-				t.Run("gateway", func(t *testing.T) {
-					t.Parallel()
-					s := newSide(t)
-					s.gateway(rdb, "clients-"+c.id)
-					m.add(c.name, 1, s.results(c), s.asked())
-					s.settled()
-				})
+				m.run(t, rdb, c)
 			})
 		}
 	})
 	m.judge(t)
 	t.Log("\n" + m.table() + "\n" + m.refusals())
+}
+
+func (m *matrix) run(t *testing.T, rdb redis.UniversalClient, c client) {
+	t.Run("direct", func(t *testing.T) {
+		t.Parallel()
+		s := newSide(t)
+		m.add(c.name, 0, s.results(c), s.asked())
+	})
+	for way, open := range []func(*side, redis.UniversalClient, string){1: (*side).gateway, 2: (*side).secureGateway} {
+		if open == nil {
+			continue
+		}
+		t.Run([]string{1: "gateway", 2: "https"}[way], func(t *testing.T) {
+			t.Parallel()
+			s := newSide(t)
+			open(s, rdb, fmt.Sprintf("clients-%s-%d", c.id, way))
+			m.add(c.name, way, s.results(c), s.asked())
+			s.settled()
+			t.Logf("it speaks %v", s.proto.Load())
+		})
+	}
 }
 
 // results are what a client says of each task, the last line of it.
@@ -147,19 +161,19 @@ func (s *side) eventually(what string, holds func() bool) {
 // matrix is what all clients saw of all tasks, directly and through the gateway.
 type matrix struct {
 	mu    sync.Mutex
-	got   map[string]map[string][2]line // by client and task; guarded by mu
-	asked map[string][2][]string        // of the API, by client; guarded by mu
+	got   map[string]map[string][ways]line // by client and task; guarded by mu
+	asked map[string][ways][]string        // of the API, by client; guarded by mu
 }
 
-// add keeps what a client saw one way: 0 is directly, 1 through the gateway.
+// add keeps what a client saw one way.
 func (m *matrix) add(name string, way int, lines map[string]line, asked []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	both := m.asked[name]
-	both[way] = asked
-	m.asked[name] = both
+	all := m.asked[name]
+	all[way] = asked
+	m.asked[name] = all
 	if m.got[name] == nil {
-		m.got[name] = map[string][2]line{}
+		m.got[name] = map[string][ways]line{}
 	}
 	for task, l := range lines {
 		pair := m.got[name][task]
@@ -174,8 +188,10 @@ func (m *matrix) verdict(name string, t task) string {
 	if !ok {
 		return ""
 	}
-	if d := t.differs(pair[0], pair[1]); d != "" {
-		return d
+	for way, through := range pair[1:] {
+		if d := t.differs(pair[0], through, way == 1); d != "" {
+			return d
+		}
 	}
 	if t.own {
 		return "same status"
@@ -187,8 +203,8 @@ func (m *matrix) verdict(name string, t task) string {
 func (m *matrix) judge(t *testing.T) {
 	t.Helper()
 	for name, got := range m.got {
-		if a := m.asked[name]; len(a[0]) < 20 || !slices.Equal(a[0], a[1]) {
-			t.Errorf("%s asked\n%v\nand through the gateway\n%v", name, a[0], a[1])
+		if a := m.asked[name]; len(a[0]) < 20 || !slices.Equal(a[0], a[1]) || !slices.Equal(a[0], a[2]) {
+			t.Errorf("%s asked\n%v\nand through the gateway\n%v\nand over HTTPS\n%v", name, a[0], a[1], a[2])
 		}
 		for _, task := range tasks {
 			pair, done := got[task.name]
@@ -205,7 +221,7 @@ func (m *matrix) judge(t *testing.T) {
 // table has a row for each task and a column for each client.
 func (m *matrix) table() string {
 	w := table.NewWriter()
-	header := table.Row{"direct and through the gateway"}
+	header := table.Row{"directly, through the gateway, and over HTTPS"}
 	for _, c := range clients() {
 		header = append(header, c.name)
 	}

@@ -22,6 +22,7 @@ import base64
 import http.client
 import json
 import os
+import ssl
 import sys
 from urllib.parse import urlparse
 
@@ -62,6 +63,12 @@ def load(text):
         raise UnknownApiResponseError(f'Failed to parse response as JSON. Raw response: {text}') from e
 
 
+def connect(base):
+    if base.scheme == 'https':
+        return http.client.HTTPSConnection(base.netloc, context=ssl.create_default_context(cafile=PLAN['ca']))
+    return http.client.HTTPConnection(base.netloc)
+
+
 class Client:
     """_api_client.BaseApiClient, as far as the wire shows it."""
 
@@ -83,7 +90,7 @@ class Client:
         base = urlparse(self.base_url)
         prefix = base.path[:-1] if base.path.endswith('/') else base.path
         target = f'{prefix}/{self.version}/{path}'
-        self.connection = self.connection or http.client.HTTPConnection(base.netloc)
+        self.connection = self.connection or connect(base)
         self.connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
         data = json.dumps(body).encode() if body else b''
         for name, value in self.headers(base, timeout).items():
