@@ -78,8 +78,7 @@ func TestWaitingForASlot(t *testing.T) {
 func TestWaitingIsFair(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
-		b.must(b.Configure(b.Context(), Config{Scope: b.scope, Classes: classes, Weights: map[string]int64{"tenant/a": 3},
-			Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{Concurrency: 1}, Lend: "now"}}}))
+		b.weighed(1)
 		held := b.granted(b.request("interactive", tokens(1)))
 		var line []Request
 		for i := range 12 {
@@ -88,10 +87,11 @@ func TestWaitingIsFair(t *testing.T) {
 			line = append(line, second, first, a)
 		}
 		got := map[string]int{}
-		b.serve(line, held, func(served int, q Request) {
+		b.serve(line, held, func(served int, q Request) []Request {
 			if served < 16 {
 				got[q.Path.Tenant]++
 			}
+			return nil
 		})
 		if want := map[string]int{"a": 12, "b": 4}; !maps.Equal(got, want) {
 			b.Errorf("of the first sixteen %v; want %v", got, want)
@@ -99,8 +99,61 @@ func TestWaitingIsFair(t *testing.T) {
 	})
 }
 
-// serve lets callers ask by turns until all were served, one at a time.
-func (b *bench) serve(line []Request, held *Permit, each func(served int, q Request)) {
+// weighed configures a lane of so many calls at once on which tenant a weighs three
+// times as much as others.
+func (b *bench) weighed(concurrency int64) {
+	b.must(b.Configure(b.Context(), Config{Scope: b.scope, Classes: classes, Weights: map[string]int64{"tenant/a": 3},
+		Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{Concurrency: concurrency}, Lend: "now"}}}))
+}
+
+// Several who come at once are in the order of their weights too.
+func TestPlacesByWeight(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(b *bench) {
+		b.weighed(1)
+		b.granted(b.request("interactive", tokens(1)))
+		var line []Request
+		for _, tenant := range []string{"b", "b", "a", "a", "a", "a"} {
+			line = append(line, b.caller("interactive", tenant, time.Minute, tokens(1)))
+			b.ask(line[len(line)-1])
+		}
+		for i, place := range []int64{1, 6, 2, 3, 4, 5} {
+			b.waits(line[i], place)
+		}
+	})
+}
+
+// Who comes later has its turn now, and none for the time before.
+func TestLateTurn(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(b *bench) {
+		b.weighed(1)
+		held := b.granted(b.request("interactive", tokens(1)))
+		ask := func(tenant string) (line []Request) {
+			for range 8 {
+				line = append(line, b.caller("interactive", tenant, time.Minute, tokens(1)))
+			}
+			return line
+		}
+		got := 0
+		b.serve(append(ask("b"), ask("b")...), held, func(served int, q Request) []Request {
+			if served > 4 && served <= 10 && q.Path.Tenant == "c" {
+				got++
+			}
+			if served == 4 {
+				return ask("c")
+			}
+			return nil
+		})
+		if got != 3 {
+			b.Errorf("of six turns the late one had %d; want 3", got)
+		}
+	})
+}
+
+// serve lets callers ask by turns until all were served, one at a time, and those that
+// each adds.
+func (b *bench) serve(line []Request, held *Permit, each func(served int, q Request) []Request) {
 	b.Helper()
 	for _, q := range line {
 		b.ask(q)
@@ -112,9 +165,9 @@ func (b *bench) serve(line []Request, held *Permit, each func(served int, q Requ
 		if i < 0 {
 			b.Fatal("a slot is free, and nobody gets it")
 		}
-		each(served, line[i])
+		more := each(served, line[i])
 		served++
-		line = slices.Delete(line, i, i+1)
+		line = append(slices.Delete(line, i, i+1), more...)
 		for _, q := range line {
 			b.ask(q)
 		}
@@ -126,7 +179,7 @@ func TestWaitingForANode(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
 		b.must(b.Configure(b.Context(), Config{Scope: b.scope, Classes: classes,
-			Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{Concurrency: 3}, Lend: "now"}},
+			Lanes: []LaneConfig{{Lane: b.lane, Limits: Limits{Concurrency: 2}, Lend: "now"}},
 			Nodes: map[string]Limits{"tenant/acme": {Concurrency: 1}}}))
 		held := b.granted(b.caller("interactive", "acme", 0, tokens(1)))
 		ann := b.caller("interactive", "acme", time.Minute, tokens(1))
@@ -233,6 +286,15 @@ func TestBulkInPlace(t *testing.T) {
 		b.wait(time.Second)
 		b.wantPulled(1, call.ID)
 		b.settle(b.granted(call), tokens(1))
+
+		b.must(b.Pause(b.Context(), Pause{Class: "bulk", Reason: "operator", Owner: "test", Until: b.now.Add(20 * time.Second)}))
+		vain := b.caller("bulk", "gateway", 15*time.Second, tokens(1))
+		vain.Ticket = vain.ID
+		b.waits(vain, 0)
+		if _, err := b.Ticket(b.Context(), b.lane, vain.ID); err == nil {
+			b.Error("it would wait in vain, and has a place")
+		}
+		b.must(b.Lift(b.Context(), Pause{Class: "bulk"}, "operator"))
 
 		again := b.caller("bulk", "gateway", time.Minute, tokens(1))
 		again.Ticket = again.ID

@@ -124,7 +124,8 @@ function M.in_place()
     for _, g in ipairs(groups) do
       local at = math.max(ended[g.name] or 0, newest[level] or 0)
       for _, e in ipairs(M.order(N, g, depth + 1, g.name, ended, newest)) do
-        e.at, at = at, at + floor(M.takes(N, e.a) / g.weight)
+        e.at = at
+        at = at + floor(M.takes(N, e.a) / g.weight)
         all[#all + 1] = e
       end
     end
@@ -195,7 +196,8 @@ function M.in_place()
     for i, name in ipairs(names) do
       local at = math.max(ended[name] or 0, newest[level] or 0)
       mine[name] = {x = {c.i, at, at + floor(M.takes(N, q.a) / (weights[i] or 1)), 0, 0, 0, 0, 0, 0, 0, 0, 0}, by = '', id = '', leaf = name}
-      newest[level], level = at, name
+      newest[level] = at
+      level = name
     end
     for _, e in ipairs(M.callers(N)) do
       local past = e.id == '' and e.x[OF] == c.i and (mine[e.leaf] or e.x[ENDED] <= (newest[string.match(e.leaf, '^(.*/)[^/]+/$') or ''] or 0))
