@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // served serves the setup's gateway as the program does, and gives the address.
@@ -205,4 +207,31 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if got := read(t, resp); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+}
+
+// TestSlowHeaders: a request whose headers do not come to their end is given up
+// after ten seconds, however it trickles.
+func TestSlowHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := startVirtual(t, func(*http.Request) (*http.Response, error) {
+			t.Error("a call was made")
+			return nil, io.EOF
+		})
+		conn, err := v.conns.dial(t.Context(), "", "")
+		v.must(err)
+		begin := time.Now()
+		go func() {
+			_, err := io.WriteString(conn, "POST "+generate+" HTTP/1.1\r\nHost: g\r\nX-Goog-Api-Key: the-key\r\n")
+			for err == nil {
+				<-time.After(time.Second)
+				_, err = io.WriteString(conn, "X-Slow: 1\r\n")
+			}
+		}()
+		_, _ = io.Copy(io.Discard, conn)
+		if took := time.Since(begin); took < readHeaderTime || took > readHeaderTime+2*time.Second {
+			t.Errorf("the connection was open for %s", took)
+		}
+		v.must(conn.Close())
+		v.must(v.end())
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,16 @@ func TestTLS(t *testing.T) {
 			if e := s.rpcError(got); got.status/100 != 4 || !strings.Contains(e.Message, text) {
 				t.Errorf("HTTP/%d: %d %s", proto, got.status, got.body)
 			}
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+generate, strings.NewReader(question))
+		s.must(err)
+		for i := range 80 {
+			req.Header.Add("X-Flood", strings.Repeat("f", 500)+strconv.Itoa(i))
+		}
+		resp, err = client.Do(req)
+		s.must(err)
+		if got := read(t, resp); got.status != http.StatusRequestHeaderFieldsTooLarge || s.rpcError(got).Status != invalidArgument {
+			t.Errorf("HTTP/%d: %d %s", proto, got.status, got.body)
 		}
 		if n := len(s.sim.Calls()); n != before {
 			t.Errorf("%d calls of what is none", n-before)

@@ -61,7 +61,7 @@ func (o *keysOptions) make(cmd *cobra.Command, how func(context.Context, *gatewa
 // worth more than was meant.
 func undone(ctx context.Context, keys *gateway.Keys, id string, why error) error {
 	if _, err := keys.Revoke(context.WithoutCancel(ctx), id); err != nil {
-		return fmt.Errorf("the key's limits could not be set (%w), and it could not be revoked (%v): run `nightshift keys revoke %s`", why, err, id)
+		return fmt.Errorf("the key's limits could not be set (%w), and it could not be revoked (%w): run `nightshift keys revoke %s`", why, err, id)
 	}
 	return fmt.Errorf("the key's limits could not be set, so it was revoked again: %w", why)
 }
