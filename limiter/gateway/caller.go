@@ -47,7 +47,7 @@ func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needF
 	}
 	feature := who.feature(h.Get(headerFeature))
 	if feature != "" || needFeature {
-		if refused := who.refuses("x-nightshift-feature", feature); refused != nil {
+		if refused := g.refusesFeature(who, "x-nightshift-feature", feature); refused != nil {
 			return who, gemini.Caller{}, refused
 		}
 	}
@@ -60,7 +60,19 @@ func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needF
 	return who, gemini.Caller{Class: class, Feature: feature, Path: path, Session: session}, nil
 }
 
-// refuses says why a call, whose field names a feature, cannot be for it.
+// refusesFeature says why a call, whose field names a feature, cannot be for it: by
+// its key, or because there is no such feature. Who only observes refuses none.
+func (g *Gateway) refusesFeature(who Identity, field, feature string) *apiError {
+	if err := who.refuses(field, feature); err != nil {
+		return err
+	}
+	if known := g.cfg.Features; len(known) > 0 && !g.cfg.Observe && !slices.Contains(known, feature) {
+		return badRequest("%s: there is no feature %q (known: %s)", field, feature, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// refuses says what of it is the key's.
 func (i Identity) refuses(field, feature string) *apiError {
 	only := ""
 	if len(i.Features) > 0 {

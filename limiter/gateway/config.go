@@ -25,6 +25,7 @@ type Config struct {
 	BaseURL    string                      // the transport's; "" means gemini.DefaultBaseURL
 	Keys       Identities                  //
 	Classes    []string                    // the configured classes from the highest down
+	Features   []string                    // that there are; calls for others are refused. None: any
 	Lanes      *gemini.LaneMap             //
 	PathPrefix string                      // under which everything is served: "" or "/gemini"
 	Observe    bool                        // the transport observes: calls with unknown keys pass too

@@ -161,3 +161,15 @@ func TestFeaturesOfAKey(t *testing.T) {
 		}
 	}
 }
+
+// TestFeaturesThatThereAre: a misspelt feature is refused, not counted by itself.
+func TestFeaturesThatThereAre(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{config: func(c *Config) { c.Features = []string{"chat", "search"} }})
+	key := s.chat()
+	s.refused(s.send(http.MethodPost, generate, question, "x-goog-api-key", key, "x-nightshift-feature", "serach"), http.StatusBadRequest, `no feature "serach" (known: chat, search)`)
+	s.refused(s.send(http.MethodPost, generate, question, "x-goog-api-key", s.key("bulk", "tags")), http.StatusBadRequest, `no feature "tags"`)
+	if got := s.send(http.MethodPost, generate, question, "x-goog-api-key", key, "x-nightshift-feature", "search"); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

@@ -122,7 +122,7 @@ func (v *visit) named(class, feature string) (string, string, *apiError) {
 		}
 	}
 	was.Feature = cmp.Or(feature, was.Feature)
-	return was.Class, was.Feature, v.who.refuses("feature", was.Feature)
+	return was.Class, was.Feature, v.g.refusesFeature(v.who, "feature", was.Feature)
 }
 
 // millis reads milliseconds of up to a day.

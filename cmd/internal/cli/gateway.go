@@ -63,7 +63,7 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	}
 	defer out.close(b.log)
 	g, err := gateway.New(gateway.Config{
-		Transport: out.transport, BaseURL: b.conf.Gemini.BaseURL, Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Lanes: out.lanes,
+		Transport: out.transport, BaseURL: b.conf.Gemini.BaseURL, Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes,
 		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
 		Ready: b.ready,
 		Direct: func(ctx context.Context, d gemini.DirectCall) error {
