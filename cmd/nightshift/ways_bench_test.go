@@ -33,7 +33,10 @@ type way struct {
 	proc   *exec.Cmd // what is between; nil: nothing
 	url    string
 	header http.Header
-	openai bool // speaks OpenAI's API in front
+	// openai speaks OpenAI's API in front, as portkey does for Gemini. It holds the
+	// first chunk of a stream back for 25 ms by itself, and breaks a stream off at its
+	// last chunk when the API's JSON is not indented; what came before counts.
+	openai bool
 }
 
 // simulated says how the upstream of a set of ways answers.
