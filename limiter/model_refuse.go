@@ -46,11 +46,11 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 	if c.least < million {
 		wait = min(wait, later)
 	}
-	return no.denied(from+ceilSecond(wait), m.stays(n, q, wait != later && from+eta <= t+q.waitMS(), pos), detail)
+	return no.denied(from+ceilSecond(wait), m.stays(n, q, wait != later && from+eta/2 <= t+q.waitMS(), pos), detail)
 }
 
 // stays keeps a ticket's place, unless its caller waits in place and would do so in
-// vain.
+// vain: by twice its time, since the estimate is a rough one.
 func (m *Model) stays(n *modelLane, q Request, hope bool, pos int64) int64 {
 	if q.waitMS() == 0 || hope {
 		return pos

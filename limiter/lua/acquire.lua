@@ -75,7 +75,8 @@ function M.refusals()
       if c.tops == nil then M.bind(N, c) end
       if c.least and c.least < 1000000 then wait = math.min(wait, later) end -- a throttle may be lifted before
     end
-    if q.wait > 0 and (wait == later or from + eta > t + q.wait) then -- it would wait in vain
+    -- it would wait in vain: by twice its time, since the estimate is a rough one
+    if q.wait > 0 and (wait == later or from + floor(eta / 2) > t + q.wait) then
       M.drop(N, q.ticket, M.read_ticket(q.ticket))
       pos = 0
     end

@@ -124,7 +124,7 @@ func (l *loaded) simulation() geminitest.Config {
 
 // callerWait is how long a call of a class whose jobs stand in line waits at the
 // gateway, where it has no row that could come back by itself.
-const callerWait = 15 * time.Second
+const callerWait = 30 * time.Second
 
 // maxWaits is how long each class waits in place for a permit in a kind of process.
 func (l *loaded) maxWaits(process string) map[string]time.Duration {
