@@ -29,6 +29,7 @@ func newGatewayCmd(f *factory) *cobra.Command {
 		Short: "Serve Gemini's own API behind the shared permits, for callers in any language",
 		Long: "Serves generateContent, streamGenerateContent, embedContent, batchEmbedContents and countTokens as Gemini does.\n" +
 			"Clients change their base URL, and nothing else when their key was adopted (`nightshift keys adopt`).\n" +
+			"Calls that cannot go through it take permits at /v1/permits; /openapi.json describes how.\n" +
 			"--observe meters and refuses nothing: a week of it tells who eats the quota (`nightshift quota who`).",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runGateway(cmd.Context(), o) },
