@@ -20,7 +20,7 @@ func TestInitExplainsEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, section := range map[string]any{
-		"run": &RunConfig{}, "worker": &WorkerConfig{}, "spend": &SpendConfig{},
+		"run": &RunConfig{}, "worker": &WorkerConfig{}, "spend": &SpendConfig{}, "ramps": &RampsConfig{},
 	} {
 		text := initSection(out.String(), name)
 		if err := yaml.UnmarshalWithOptions([]byte(text), section, yaml.Strict()); err != nil {

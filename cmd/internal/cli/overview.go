@@ -27,6 +27,7 @@ type overview struct {
 	Spent     []spent              `json:"spend"`
 	Advice    []advice             `json:"advice"`
 	Degraded  degradedHour         `json:"degraded"`
+	Ramps     []rampRow            `json:"ramps,omitempty"` // that move calls now
 	Others    map[string]int       `json:"other_projects,omitempty"` // runs of other projects on the same Redis, by project
 	samples   []gemini.UsageSample // behind Users
 	minute    []gemini.UsageSample // of the last minute
@@ -52,6 +53,7 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 		func(ctx context.Context) (err error) { o.Spent, err = b.spent(ctx, now); return err },
 		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
 		func(ctx context.Context) error { return o.gatherDegraded(ctx, b) },
+		func(ctx context.Context) error { return o.gatherRamps(ctx, b) },
 	} {
 		if err := gather(ctx); err != nil {
 			return nil, err

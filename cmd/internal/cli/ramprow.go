@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 // rampRow is a ramp as --output json prints it.
@@ -19,6 +22,7 @@ type rampRow struct {
 	RampedMS int64            `json:"ramped_ms"` // good time that the step has had
 	Calls    int64            `json:"moved_calls"`
 	Keep     string           `json:"keep"`
+	State    string           `json:"-"` // in words
 	Why      string           `json:"why,omitempty"`
 	Since    time.Time        `json:"since"`
 	Changed  time.Time        `json:"share_since"`
@@ -43,7 +47,7 @@ type rampFigures struct {
 func rampRowOf(r gemini.Ramp) rampRow {
 	return rampRow{
 		Scope: r.Scope.String(), From: r.From, To: r.To, Phase: r.Phase, SharePPM: r.SharePPM(), Step: r.Step + 1, StepsPPM: r.Steps,
-		OverMS: r.Over.Milliseconds(), RampedMS: r.Ramped.Milliseconds(), Calls: r.Moved, Keep: string(r.Sticky), Why: r.Why,
+		OverMS: r.Over.Milliseconds(), RampedMS: r.Ramped.Milliseconds(), Calls: r.Moved, Keep: string(r.Sticky), State: rampState(r), Why: r.Why,
 		Since: r.Since, Changed: r.Changed, Started: r.Started, By: r.By, Looked: r.Looked,
 		Moved: rampFiguresOf(r.Seen.Moved), Stayed: rampFiguresOf(r.Seen.Stayed), Unfit: r.Seen.Unfit,
 	}
@@ -51,4 +55,38 @@ func rampRowOf(r gemini.Ramp) rampRow {
 
 func rampFiguresOf(f gemini.RampFigures) rampFigures {
 	return rampFigures{f.Calls, f.Refused, f.Failed, f.Degraded, f.P95.Milliseconds(), f.FirstToken.Milliseconds()}
+}
+
+// gatherRamps finds those that move calls now.
+func (o *overview) gatherRamps(ctx context.Context, b *backend) error {
+	all, err := b.ramps("").Store.Ramps(ctx)
+	for _, r := range all {
+		if r.Active() {
+			o.Ramps = append(o.Ramps, rampRowOf(r))
+		}
+	}
+	return err
+}
+
+// sentence is the ramp in a line of the operator's screen.
+func (r rampRow) sentence(watched bool) string {
+	s := fmt.Sprintf("ramp %s: %s of the callers go to %s instead of %s; %s", r.Scope, scheduler.Share(r.SharePPM), r.To, r.From, r.State)
+	if r.Why != "" {
+		s += " (" + r.Why + ")"
+	}
+	if !watched {
+		s += "; no scheduler moves it on"
+	}
+	return s
+}
+
+// routeWords say how a call came to another model than its caller named.
+func routeWords(r gemini.Record) string {
+	switch {
+	case r.Asked == "":
+		return ""
+	case r.Ramp != "" && r.RampSide != gemini.SideStayed:
+		return fmt.Sprintf(" (asked for %s; ramp %s sent it to %s)", r.Asked, r.Ramp, r.Called)
+	}
+	return fmt.Sprintf(" (asked for %s, which stands for %s)", r.Asked, r.Called)
 }

@@ -58,6 +58,9 @@ func section(w io.Writer, name string, t *dataTable) {
 // printState is what holds for everybody: health, pauses, shares.
 func (v *overview) printState(w io.Writer) {
 	fmt.Fprintf(w, "health: %s\n", healthSentence(v.Health, v.At))
+	for _, r := range v.Ramps {
+		fmt.Fprintln(w, r.sentence(v.Health.Leader != nil))
+	}
 	for _, p := range together(v.Pauses, func(p *limiter.Pause) *string { return &p.Class }) {
 		fmt.Fprintf(w, "paused: %s\n", pauseSentence(&p, v.At))
 	}

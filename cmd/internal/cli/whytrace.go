@@ -53,6 +53,7 @@ func traceSentence(r gemini.Record, now time.Time) string {
 	if lane, err := limiter.ParseLane(r.Lane); err == nil {
 		fmt.Fprintf(&b, ", %s", lane.Model)
 	}
+	b.WriteString(routeWords(r))
 	if r.Row != "" {
 		fmt.Fprintf(&b, " (row %s, attempt %d)", r.Row, r.Attempt)
 	}
