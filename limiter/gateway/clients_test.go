@@ -79,7 +79,7 @@ func (s *side) results(c client) map[string]line {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
 	// A way to fail, nothing waits for it. A deadline the Go SDK would tell the API of.
-	defer time.AfterFunc(time.Minute, cancel).Stop()
+	defer time.AfterFunc(3*time.Minute, cancel).Stop()
 	got := map[string]line{}
 	err := c.run(ctx, s.plan, func(l line) {
 		if l.Chunk > 0 && l.Task == "flush" {
