@@ -66,8 +66,8 @@ func besideArm(b *testing.B, bulk bool) beside {
 	n := newNightOn(b, besideQuota(), "")
 	n.scheduler("scheduler")
 	if bulk {
-		n.startWorkers(2)
 		n.enqueue("rows", int(float64(*besideRPM)*(besideFor.Minutes()+2)), jobs.Normal, func(int) string { return "one lamp" })
+		n.startWorkers(2)
 		n.await("bulk has borrowed all that it may", 3*time.Minute, func() bool { return n.used("rpm") >= *besideRPM*82/100 })
 	}
 	before := len(of(n.calls(), "rows"))

@@ -111,7 +111,7 @@ func (w *ways) load(x *way, stream bool, n int) {
 	for range 16 {
 		all.Go(func() {
 			for left.Add(-1) >= 0 {
-				if first, _, err := x.call(client, stream); err != nil && !(x.openai && first > 0) { // see way.openai
+				if first, _, err := x.call(client, stream); err != nil && (!x.openai || first == 0) { // see way.openai
 					w.Error(err)
 					return
 				}
@@ -168,7 +168,7 @@ func (w *ways) medianTime(x *way, stream bool, n int) float64 {
 			time.Sleep(time.Duration(i) * 50 * time.Millisecond) // not in step: nobody's calls are
 			for range n / 4 {
 				first, whole, err := x.call(client, stream)
-				if err != nil && !(x.openai && first > 0) { // see way.openai
+				if err != nil && (!x.openai || first == 0) { // see way.openai
 					w.Error(err)
 					return
 				}
