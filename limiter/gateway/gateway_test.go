@@ -103,7 +103,7 @@ func (s *setup) over(k knobs, rdb redis.UniversalClient, lanes *gemini.LaneMap) 
 func (s *setup) configure(rdb redis.UniversalClient, lanes *gemini.LaneMap, limits limiter.Limits) {
 	s.Helper()
 	scope := s.lane.Scope()
-	s.lim = limiter.NewRedis(rdb, scope, limiter.RedisOptions{})
+	s.lim = limiter.NewRedis(rdb, scope, limiter.RedisOptions{Timeout: 30 * time.Second}) // a busy machine is no outage
 	if limits == (limiter.Limits{}) {
 		limits = limiter.Limits{RPM: 10_000, InputTPM: 100_000_000, Concurrency: 1000}
 	}

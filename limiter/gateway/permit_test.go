@@ -81,7 +81,7 @@ func (s *setup) another() *setup {
 	lanes, err := gemini.NewLaneMap("proj", "", gemini.Model{Name: flash})
 	s.must(err)
 	transport, err := gemini.NewTransport(gemini.TransportConfig{
-		Base: s.sim, APIKey: providerKey, Gate: limiter.NewRedis(rdb, s.lane.Scope(), limiter.RedisOptions{}), Lanes: lanes})
+		Base: s.sim, APIKey: providerKey, Gate: limiter.NewRedis(rdb, s.lane.Scope(), limiter.RedisOptions{Timeout: 30 * time.Second}), Lanes: lanes})
 	s.must(err)
 	g, err := New(Config{Transport: transport, Keys: NewKeys(rdb, nil), Classes: []string{"interactive", "bulk"}, Lanes: lanes,
 		Permits: gemini.NewLender(transport, gemini.NewLoanStore(rdb, s.lane.Scope(), nil))})
