@@ -133,7 +133,7 @@ func judgePart(l gemini.RampLimits, v gemini.RampView, what string, moved, staye
 	}
 	part := ppmOf(moved, v.Moved.Calls)
 	worse := part > other+limit
-	if moved < l.Least || !worse && !(whole && part > limit) {
+	if moved < l.Least || !worse && (!whole || part <= limit) {
 		return rampVerdict{}
 	}
 	return rampVerdict{fmt.Sprintf("%d of %d moved calls %s%s", moved, v.Moved.Calls, what, beside), worse}

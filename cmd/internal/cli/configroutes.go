@@ -158,6 +158,18 @@ func (c *Config) routesConfig(lanes *gemini.LaneMap) (gemini.RoutesConfig, error
 	return r, nil
 }
 
+// realModel is the model that an alias stands for: a run names its model for good.
+func (c *Config) realModel(name string) string {
+	for range c.Routes { // which go round in no circle
+		for alias, to := range c.Routes {
+			if gemini.NormalizeModel(alias) == gemini.NormalizeModel(name) {
+				name = to
+			}
+		}
+	}
+	return name
+}
+
 // liveRoutes are the routes of a process, with the ramps that all share.
 func (b *backend) liveRoutes(lanes *gemini.LaneMap) (*gemini.Routes, error) {
 	r, err := b.conf.routesConfig(lanes)

@@ -94,3 +94,17 @@ func TestReadLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestRunOfAnAlias: a run names the model behind it.
+func TestRunOfAnAlias(t *testing.T) {
+	t.Parallel()
+	c, err := configOf(t, "routes: {fast: quick, quick: gemini-3.5-flash}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"fast": "gemini-3.5-flash", "models/Fast": "gemini-3.5-flash", "gemini-2.5-flash": "gemini-2.5-flash", "": ""} {
+		if got := c.realModel(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type overview struct {
 	Spent     []spent              `json:"spend"`
 	Advice    []advice             `json:"advice"`
 	Degraded  degradedHour         `json:"degraded"`
-	Ramps     []rampRow            `json:"ramps,omitempty"` // that move calls now
+	Ramps     []rampRow            `json:"ramps,omitempty"`          // that move calls now
 	Others    map[string]int       `json:"other_projects,omitempty"` // runs of other projects on the same Redis, by project
 	samples   []gemini.UsageSample // behind Users
 	minute    []gemini.UsageSample // of the last minute

@@ -99,7 +99,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 	s := jobs.Spec{
 		Name:     o.Name,
 		Kind:     jobs.Kind(o.Kind),
-		Model:    orElse(o.Model, c.Run.Model),
+		Model:    c.realModel(orElse(o.Model, c.Run.Model)),
 		Feature:  orElse(o.Feature, c.Run.Feature),
 		Class:    orElse(o.Class, "bulk"),
 		Priority: jobs.Priority(orElse(o.Priority, c.Run.Priority)),
