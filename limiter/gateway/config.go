@@ -22,7 +22,8 @@ type Identities interface {
 // Config says what a Gateway needs. Transport, Keys, Classes and Lanes must be set.
 type Config struct {
 	Transport  http.RoundTripper           // the governed way out, a *gemini.Transport
-	BaseURL    string                      // the transport's; "" means gemini.DefaultBaseURL
+	BaseURL    string                      // the transport's; "" means gemini.DefaultBaseURL, or Vertex's
+	Vertex     *gemini.Vertex              // the transport's: Vertex AI's paths are served, and nothing else
 	Keys       Identities                  //
 	Classes    []string                    // the configured classes from the highest down
 	Features   []string                    // that there are; calls for others are refused. None: any
@@ -75,7 +76,7 @@ type Gateway struct {
 
 // New checks the configuration; an error names the field.
 func New(cfg Config) (*Gateway, error) {
-	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, gemini.DefaultBaseURL), "/"))
+	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, cfg.Vertex.BaseURL()), "/"))
 	switch {
 	case err != nil || base.Host == "":
 		return nil, &fieldError{"BaseURL", "want http(s)://host[/prefix]"}

@@ -93,7 +93,7 @@ func (v *visit) wellFormed(path string) *apiError {
 	if ownPath(path) {
 		return nil
 	}
-	return checkServed(path)
+	return v.g.checkServed(path)
 }
 
 var errCallTime = errors.New("the call took longer than the gateway lets any call take")

@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"nightshift/limiter/gemini"
 )
 
 // pathOf gives a request's path under the prefix. What is escaped in it might
@@ -24,7 +27,14 @@ var versions = []string{"v1beta", "v1", "v1alpha"}
 
 // checkServed says what is wrong with a path that nobody needs a key to be told
 // about. Models and methods are the transport's to judge.
-func checkServed(path string) *apiError {
+func (g *Gateway) checkServed(path string) *apiError {
+	var other *gemini.RefusedError
+	if err := gemini.CheckPath(g.cfg.Vertex, path); errors.As(err, &other) {
+		return notServed(other)
+	}
+	if g.cfg.Vertex != nil {
+		return nil
+	}
 	version, rest, _ := strings.Cut(path[1:], "/")
 	if !slices.Contains(versions, version) {
 		return fail(http.StatusNotFound, notFound, "path %.200q is not Gemini's; %s", clean(path), served)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,9 @@ func notServed(r *gemini.RefusedError) *apiError {
 	e := &apiError{Code: r.Status, Status: invalidArgument, Message: r.Why}
 	switch r.Status {
 	case http.StatusNotFound:
-		e.Status, e.Message = notFound, r.Why+"; "+served
+		e.Status, e.Message = notFound, r.Why+"; "+cmp.Or(r.Served, served)
+	case http.StatusForbidden:
+		e.Status = permissionDenied
 	case http.StatusMethodNotAllowed:
 		e.Status = unimplemented
 	}

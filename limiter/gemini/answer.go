@@ -28,6 +28,7 @@ var answerSchema = &field{name: "answer", mark: true, keys: map[string]*field{
 	}},
 	"embedding":   {name: "embedding", mark: true},
 	"embeddings":  {name: "embedding", mark: true},
+	"predictions": {name: "embedding", mark: true}, // of Vertex AI's predict
 	"totalTokens": {name: "count", take: true},
 }}
 

@@ -66,7 +66,10 @@ func (c *call) prepare(req *http.Request) (err error) {
 		return err
 	}
 	c.move()
-	return c.estimateMoved()
+	if err = c.estimateMoved(); err != nil {
+		return err
+	}
+	return c.authorize()
 }
 
 // findLane finds where the call is counted. A call that is only observed has a

@@ -28,12 +28,16 @@ func NewClient(ctx context.Context, t *Transport, baseURL string) (*genai.Client
 			return nil, fmt.Errorf("base URL %s: the transport sends to %s only; set TransportConfig.BaseURL", u, t.base)
 		}
 	}
-	return genai.NewClient(ctx, &genai.ClientConfig{
+	cfg := &genai.ClientConfig{
 		APIKey:      placeholderKey,
 		Backend:     genai.BackendGeminiAPI,
 		HTTPClient:  &http.Client{Transport: t, CheckRedirect: noRedirect},
 		HTTPOptions: genai.HTTPOptions{BaseURL: t.base.String() + "/", APIVersion: "v1beta"},
-	})
+	}
+	if v := t.cfg.Vertex; v != nil {
+		cfg.Backend, cfg.Project, cfg.Location, cfg.HTTPOptions.APIVersion = genai.BackendVertexAI, v.Project, v.Location, "v1beta1"
+	}
+	return genai.NewClient(ctx, cfg)
 }
 
 // noRedirect hands a redirect over as the answer: the API has none, and

@@ -133,7 +133,7 @@ func (c *call) callOther(ctx context.Context, req *http.Request, model string, b
 // requestFor is the caller's request for another model.
 func (c *call) requestFor(ctx context.Context, req *http.Request, model string, body []byte) *http.Request {
 	out := req.Clone(ctx)
-	out.URL = c.t.at("/" + c.route.version + "/models/" + model + ":" + c.route.method)
+	out.URL = c.t.at(c.t.pathTo(c.route, model))
 	out.URL.RawQuery = req.URL.RawQuery
 	out.GetBody, out.TransferEncoding = nil, nil
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

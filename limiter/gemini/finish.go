@@ -130,7 +130,7 @@ func (c *call) used(a *answer, got Answer) limiter.Amounts {
 		c.fillUsage(&used, a, got)
 	case got.Err == nil && (got.Status >= 400 || a.failed()):
 		used[limiter.OutputTokens], used[limiter.MicroUSD], used[limiter.Images] = 0, 0, 0
-	case c.route.method == "embedContent" || c.route.method == "batchEmbedContents":
+	case c.route.method == "embedContent" || c.route.method == "batchEmbedContents" || c.route.method == "predict":
 		c.priceOf(Usage{Prompt: used[limiter.InputTokens], PromptByModality: c.guess.media})
 		used[limiter.MicroUSD] = c.obs.MicroUSD
 	default:

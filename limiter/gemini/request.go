@@ -29,6 +29,7 @@ var requestSchema = func() *field {
 	root := &field{name: "request", keys: map[string]*field{
 		"contents": content, "systemInstruction": content, "content": content,
 		"requests":         {name: "text of batch", mark: true, keys: map[string]*field{"content": content}},
+		"instances":        {name: "text of batch", mark: true, keys: map[string]*field{"content": {name: "text", take: true}}}, // of Vertex AI's predict
 		"tools":            {name: "tools", take: true},
 		"cachedContent":    {name: "cached", take: true},
 		"serviceTier":      {name: "tier", take: true},

@@ -56,7 +56,7 @@ func (c *call) trips(ctx context.Context, t teller, next *Consequence) (alone bo
 		x.Permit = c.obs.Permit.ID
 	}
 	if next.Lane.Breaker == limiter.ReasonCredentials {
-		x.Key = keyHash(c.key)
+		x.Key = c.keyHash()
 	}
 	return t.trip(ctx, c.obs.Lane, *next, *c.obs.Verdict, x).Alone
 }

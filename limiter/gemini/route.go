@@ -42,8 +42,9 @@ type route struct {
 // RefusedError says why a request is not one that may go to Gemini. No permit
 // was taken and nothing was sent.
 type RefusedError struct {
-	Status int    // what an HTTP server should answer: 400, 404, 405, 413 or 415
+	Status int    // what an HTTP server should answer: 400, 403, 404, 405, 413 or 415
 	Why    string // for the caller; holds no credentials
+	Served string // what is served, where that is not the Gemini API; "" otherwise
 }
 
 // Error is the reason.
@@ -65,7 +66,11 @@ func (t *Transport) routeOf(req *http.Request) (route, error) {
 	if !ok || !okRaw || raw != decoded {
 		return route{}, refuse(http.StatusBadRequest, "path %q is not a plain path under %q", u.EscapedPath(), t.base.Path)
 	}
-	r, err := parseRoute(decoded)
+	parse := parseRoute
+	if t.cfg.Vertex != nil {
+		parse = t.cfg.Vertex.parse
+	}
+	r, err := parse(decoded)
 	if err == nil && req.Method != r.rule.verb {
 		err = refuse(http.StatusMethodNotAllowed, "%s wants %s, not %s", decoded, r.rule.verb, req.Method)
 	}
@@ -76,6 +81,9 @@ func (t *Transport) routeOf(req *http.Request) (route, error) {
 // "/v1beta/models".
 func parseRoute(path string) (route, error) {
 	version, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if vertexPath(version, rest) {
+		return route{}, refuse(http.StatusNotFound, geminiHere, path)
+	}
 	if !slices.Contains(versions, version) {
 		return route{}, refuse(http.StatusNotFound, "path %q: want /v1, /v1beta or /v1alpha", path)
 	}

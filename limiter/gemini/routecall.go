@@ -143,6 +143,10 @@ func (c *call) neverThere(err error) bool {
 // setPath writes the model into a request of our own, when it is another than the
 // one that the URL has.
 func (c *call) setPath(out *http.Request) {
+	if v := c.t.cfg.Vertex; v != nil {
+		c.setURL(out, v.path(c.route))
+		return
+	}
 	if c.route.model == c.routing.asked || c.route.model == "" {
 		return
 	}
@@ -152,9 +156,22 @@ func (c *call) setPath(out *http.Request) {
 	if c.route.method != "" {
 		path += ":" + c.route.method
 	}
+	c.setURL(out, path)
+}
+
+func (c *call) setURL(out *http.Request, path string) {
 	query := out.URL.RawQuery
 	out.URL = c.t.at(path)
 	out.URL.RawQuery = query
+}
+
+// pathTo is the path of the same method of another model.
+func (t *Transport) pathTo(r route, model string) string {
+	if t.cfg.Vertex != nil {
+		r.model = model
+		return t.cfg.Vertex.path(r)
+	}
+	return "/" + r.version + "/models/" + model + ":" + r.method
 }
 
 // at is a path under the base URL.

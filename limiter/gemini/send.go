@@ -90,7 +90,7 @@ func (c *call) setHeader(h http.Header) {
 	for _, name := range stripped {
 		h.Del(name)
 	}
-	h.Set("X-Goog-Api-Key", c.key)
+	c.setKey(h)
 	c.setServerTimeout(h)
 }
 

@@ -35,7 +35,8 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 // TransportConfig says what a Transport needs. Gate, Lanes and APIKey must be set.
 type TransportConfig struct {
 	Base      http.RoundTripper // sends; nil means http.DefaultTransport's settings, with as many idle connections as calls
-	BaseURL   string            // the only place that is called, with an optional path prefix; "" means DefaultBaseURL
+	BaseURL   string            // the only place that is called, with an optional path prefix; "" means DefaultBaseURL, or Vertex's
+	Vertex    *Vertex           // Vertex AI is called; nil means the Gemini API
 	APIKey    string            // the one provider key; credentials of the caller are taken off
 	Gate      Gate              //
 	Cooler    Cooler            // nil means Gate, when it is one; else lanes are not cooled
@@ -114,7 +115,10 @@ type Transport struct {
 
 // NewTransport checks the configuration; an error names the field.
 func NewTransport(cfg TransportConfig) (*Transport, error) {
-	base, err := baseOf(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	if err := cfg.Vertex.check(); err != nil {
+		return nil, err
+	}
+	base, err := baseOf(cmp.Or(cfg.BaseURL, cfg.Vertex.BaseURL()))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("BaseURL: %w", err)
@@ -122,7 +126,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		return nil, errors.New("Gate: must be set")
 	case cfg.Lanes == nil:
 		return nil, errors.New("Lanes: must be set")
-	case cfg.APIKey == "" && cfg.Key == nil:
+	case cfg.APIKey == "" && cfg.Key == nil && !cfg.Vertex.byToken():
 		return nil, errors.New("APIKey: must be set")
 	}
 	t := &Transport{cfg: cfg, base: base, cooler: cfg.Cooler, log: cfg.Logger}
@@ -158,6 +162,9 @@ func (t *Transport) fill() {
 		t.cooler, _ = t.cfg.Gate.(Cooler)
 	}
 	t.reporter, _ = t.cfg.Gate.(Reporter)
+	if t.cfg.Vertex.byToken() {
+		t.cfg.Key = t.cfg.Vertex.keyName
+	}
 	if t.cfg.Key == nil {
 		t.cfg.Key = func() string { return t.cfg.APIKey }
 	}

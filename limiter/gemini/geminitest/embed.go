@@ -14,9 +14,12 @@ func (v *visit) embed() *reply {
 		list[i].Values = v.s.vector(v.q.prompts[i].text(), v.dimensions(v.q.embeds[i]))
 	}
 	var r *reply
-	if v.q.method == methodEmbed {
+	switch v.q.method {
+	case methodEmbed:
 		r = okReply(map[string]embedding{"embedding": list[0]})
-	} else {
+	case methodPredict:
+		r = okReply(v.q.predictions(list))
+	default:
 		r = okReply(map[string][]embedding{"embeddings": list})
 	}
 	r.usage, r.billed = usage{prompt: v.q.tokens(), tier: tierStandard}, true

@@ -73,6 +73,9 @@ func (q *request) parse(body []byte) *reply {
 	case methodBatchEmbed:
 		var batch batchEmbedRequest
 		return q.decode(body, &batch, func() *reply { q.embeds = batch.Requests; return q.checkEmbeds() })
+	case methodPredict:
+		var p predictRequest
+		return q.decode(body, &p, func() *reply { q.embeds = p.embeds(); return q.checkEmbeds() })
 	case methodCount:
 		var count countRequest
 		return q.decode(body, &count, func() *reply { return q.checkCount(count) })
@@ -119,7 +122,7 @@ func (q *request) need() need {
 	switch q.method {
 	case methodGenerate, methodStream, methodEmbed:
 		return need{1, q.tokens()}
-	case methodBatchEmbed:
+	case methodBatchEmbed, methodPredict:
 		return need{max(int64(len(q.embeds)), 1), q.tokens()}
 	default:
 		return need{}

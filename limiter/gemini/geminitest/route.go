@@ -13,12 +13,13 @@ const (
 	methodCount      = "countTokens"
 	methodEmbed      = "embedContent"
 	methodBatchEmbed = "batchEmbedContents"
+	methodPredict    = "predict" // embeddings of Vertex AI
 	methodList       = "models.list"
 	methodGet        = "models.get"
 )
 
 var methods = map[string]bool{
-	methodGenerate: true, methodStream: true, methodCount: true, methodEmbed: true, methodBatchEmbed: true,
+	methodGenerate: true, methodStream: true, methodCount: true, methodEmbed: true, methodBatchEmbed: true, methodPredict: true,
 }
 
 // route is what a URL asks for.
@@ -35,7 +36,8 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // other resources, and of models that we do not simulate, are not routes.
 func parseRoute(httpMethod string, u *url.URL) (route, bool) {
 	version, rest, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	if version != "v1" && version != "v1beta" && version != "v1alpha" {
+	rest, vertex := withoutProject(rest)
+	if !hasVersion(version, vertex) {
 		return route{}, false
 	}
 	if rest == "models" {
@@ -54,5 +56,29 @@ func parseRoute(httpMethod string, u *url.URL) (route, bool) {
 	}
 	r := route{version: version, model: name, method: method}
 	r.sse = strings.Contains(u.RawQuery, "alt=sse") && u.Query().Get("alt") == "sse"
-	return r, httpMethod == "POST" && methods[method]
+	return r, httpMethod == "POST" && hasMethod(method, vertex)
+}
+
+func hasVersion(version string, vertex bool) bool {
+	return version == "v1" || (version == "v1beta1") == vertex && (vertex || version == "v1beta" || version == "v1alpha")
+}
+
+func hasMethod(method string, vertex bool) bool {
+	switch method {
+	case methodBatchEmbed:
+		return !vertex
+	case methodPredict:
+		return vertex
+	}
+	return methods[method]
+}
+
+// vertexPrefix is what stands before the models of Vertex AI.
+var vertexPrefix = regexp.MustCompile(`^(projects/[a-z0-9-]+/locations/[a-z0-9-]+/)?publishers/google/`)
+
+// withoutProject takes that off, if it is there: one server simulates the Gemini API
+// and Vertex AI, which answer alike.
+func withoutProject(rest string) (string, bool) {
+	prefix := vertexPrefix.FindString(rest)
+	return rest[len(prefix):], prefix != ""
 }

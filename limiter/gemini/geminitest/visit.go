@@ -112,7 +112,7 @@ func (v *visit) compose() *reply {
 	case methodCount:
 		p := v.q.prompts[0]
 		r = okReply(countResponse{TotalTokens: p.total(), PromptTokensDetails: p.details()})
-	case methodEmbed, methodBatchEmbed:
+	case methodEmbed, methodBatchEmbed, methodPredict:
 		r = v.embed()
 	default:
 		r = v.generate()
