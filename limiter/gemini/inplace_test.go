@@ -37,7 +37,7 @@ func (g *lineGate) Drop(_ context.Context, _ limiter.Lane, ids ...string) error 
 	return nil
 }
 
-func waitAt(t *testing.T, g *lineGate, ctx context.Context, budget time.Duration) (*limiter.Permit, error) {
+func waitAt(ctx context.Context, t *testing.T, g *lineGate, budget time.Duration) (*limiter.Permit, error) {
 	t.Helper()
 	g.start = time.Now()
 	p, err := acquireWaiting(ctx, g, limiter.Request{ID: "c1"}, budget, func(time.Duration) error { return nil })
@@ -50,7 +50,7 @@ func waitAt(t *testing.T, g *lineGate, ctx context.Context, budget time.Duration
 func TestKeepsItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &lineGate{opens: 120 * time.Millisecond, position: 1, retry: 10 * time.Second}
-		p, err := waitAt(t, g, t.Context(), 300*time.Millisecond)
+		p, err := waitAt(t.Context(), t, g, 300*time.Millisecond)
 		if err != nil || p.ID != "c1" {
 			t.Fatal(p, err)
 		}
@@ -69,7 +69,7 @@ func TestKeepsItsPlace(t *testing.T) {
 func TestLeavesItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &lineGate{opens: time.Hour, position: 3, retry: 10 * time.Second}
-		_, err := waitAt(t, g, t.Context(), 300*time.Millisecond)
+		_, err := waitAt(t.Context(), t, g, 300*time.Millisecond)
 		var d *limiter.Denied
 		if !errors.As(err, &d) || d.Position != 0 || d.Decision != limiter.RejectedLocally || d.RetryAfter() != 10*time.Second {
 			t.Errorf("refused with %+v", d)
@@ -88,7 +88,7 @@ func TestHangsUpInPlace(t *testing.T) {
 		g := &lineGate{opens: time.Hour, position: 1, retry: 10 * time.Second}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer time.AfterFunc(70*time.Millisecond, cancel).Stop()
-		if _, err := waitAt(t, g, ctx, 5*time.Second); !errors.Is(err, context.Canceled) {
+		if _, err := waitAt(ctx, t, g, 5*time.Second); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if len(g.asked) != 2 || len(g.dropped) != 1 {
@@ -102,11 +102,11 @@ func TestHangsUpInPlace(t *testing.T) {
 func TestNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &lineGate{opens: 200 * time.Millisecond, retry: 200 * time.Millisecond}
-		if _, err := waitAt(t, g, t.Context(), 300*time.Millisecond); err != nil || len(g.asked) != 2 {
+		if _, err := waitAt(t.Context(), t, g, 300*time.Millisecond); err != nil || len(g.asked) != 2 {
 			t.Errorf("asked %d times: %v", len(g.asked), err)
 		}
 		late := &lineGate{opens: time.Hour, retry: time.Minute}
-		if _, err := waitAt(t, late, t.Context(), 300*time.Millisecond); err == nil || len(late.asked) != 1 || len(late.dropped) > 0 {
+		if _, err := waitAt(t.Context(), t, late, 300*time.Millisecond); err == nil || len(late.asked) != 1 || len(late.dropped) > 0 {
 			t.Errorf("asked %d times, gave back %v: %v", len(late.asked), late.dropped, err)
 		}
 	})
