@@ -219,8 +219,9 @@ func TestSlowHeaders(t *testing.T) {
 		})
 		conn, err := v.conns.dial(t.Context(), "", "")
 		v.must(err)
-		begin := time.Now()
+		begin, trickled := time.Now(), make(chan struct{})
 		go func() {
+			defer close(trickled)
 			_, err := io.WriteString(conn, "POST "+generate+" HTTP/1.1\r\nHost: g\r\nX-Goog-Api-Key: the-key\r\n")
 			for err == nil {
 				<-time.After(time.Second)
@@ -232,6 +233,7 @@ func TestSlowHeaders(t *testing.T) {
 			t.Errorf("the connection was open for %s", took)
 		}
 		v.must(conn.Close())
+		<-trickled
 		v.must(v.end())
 	})
 }
