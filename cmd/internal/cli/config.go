@@ -51,10 +51,12 @@ type Config struct {
 type GeminiConfig struct {
 	Project    string `yaml:"project"`      // our name of the provider's project; limits are counted for it
 	Region     string `yaml:"region"`       // default global
-	API        string `yaml:"api"`          // "live" or "simulated"
+	API        string `yaml:"api"`          // "live", "vertex" or "simulated"
 	BaseURL    string `yaml:"base_url"`     // default the public endpoint
 	APIKeyEnv  string `yaml:"api_key_env"`  // name of the variable that holds the key; default GEMINI_API_KEY
 	APIKeyFile string `yaml:"api_key_file"` // or a file that holds it
+
+	Vertex VertexConfig `yaml:"vertex"` // for api: vertex
 }
 
 // ModelConfig gives a model's limits as AI Studio shows them for the project;
@@ -164,7 +166,8 @@ type GatewayConfig struct {
 	Observe    bool   `yaml:"observe"`     // meter and refuse nothing: to find out first who eats the quota
 	// MaxConnections are open at once in one process; who comes then waits. Default 4096.
 	MaxConnections int       `yaml:"max_connections"`
-	TLS            TLSConfig `yaml:"tls"` // absent: plain HTTP
+	TLS            TLSConfig `yaml:"tls"`     // absent: plain HTTP
+	Metrics        string    `yaml:"metrics"` // address that serves /metrics for Prometheus, such as 127.0.0.1:9464; default none
 }
 
 // TLSConfig names the PEM files by which the gateway serves HTTPS, both or

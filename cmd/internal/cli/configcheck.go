@@ -29,7 +29,7 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 func (l *loaded) check() error {
 	c := &l.Config
 	checks := []error{
-		apiOK(c.Gemini.API),
+		apiOK(c.Gemini.API), l.checkVertex(),
 		nameOK("gemini.project", c.Gemini.Project),
 		nameOK("gemini.region", c.Gemini.Region),
 		redisOK(c.Redis), baseURLOK(c.Gemini.BaseURL), keyEnvOK(c.Gemini.APIKeyEnv),
@@ -188,9 +188,9 @@ func baseURLOK(text string) error {
 // apiOK tells whoever puts an address there where it belongs.
 func apiOK(api string) error {
 	if strings.Contains(api, "://") {
-		return fmt.Errorf("gemini.api: %q; want live or simulated, and the address in gemini.base_url", gemini.Redact(api))
+		return fmt.Errorf("gemini.api: %q; want live, vertex or simulated, and the address in gemini.base_url", gemini.Redact(api))
 	}
-	return oneOf("gemini.api", api, "live", "simulated")
+	return oneOf("gemini.api", api, "live", "vertex", "simulated")
 }
 
 var envPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -48,6 +48,9 @@ func (c *Config) gatewayURL() string {
 }
 
 func (g GatewayConfig) check() error {
+	if _, _, err := net.SplitHostPort(g.Metrics); err != nil && g.Metrics != "" {
+		return fmt.Errorf("gateway.metrics: %q; want HOST:PORT such as 127.0.0.1:9464", g.Metrics)
+	}
 	switch {
 	case g.MaxConnections < 1:
 		return fmt.Errorf("gateway.max_connections: %d; want at least 1", g.MaxConnections)

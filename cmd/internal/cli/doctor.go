@@ -83,10 +83,21 @@ func (l *loaded) checkKey() checkup {
 	if l.Gemini.API == "simulated" {
 		return checkup{"API key", verdictGood, "not needed: the API is simulated", ""}
 	}
+	if l.vertexByToken() {
+		return l.checkCredentials()
+	}
 	if _, err := l.apiKey(); err != nil {
 		return checkup{"API key", verdictBad, "missing", err.Error()}
 	}
 	return checkup{"API key", verdictGood, "present (not tried: that would cost a request)", ""}
+}
+
+// checkCredentials looks whether there are any; a token of them would be a call.
+func (l *loaded) checkCredentials() checkup {
+	if _, err := l.vertex(); err != nil {
+		return checkup{"credentials", verdictBad, "missing", err.Error()}
+	}
+	return checkup{"credentials", verdictGood, "present, for project " + l.Gemini.Vertex.Project + " (not tried)", ""}
 }
 
 // checkDay shows the day's end in both clocks: a wrong zone costs a night.

@@ -30,7 +30,7 @@ func (e *engine) count(r jobs.Result) {
 
 // newEngine wires the way out, its client and the worker; sink may be nil.
 func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error) {
-	out, err := b.newOutlet("worker", false)
+	out, err := b.newOutlet("worker", false, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error
 }
 
 func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, onResult func(jobs.Result)) (*worker.Worker, error) {
-	client, err := gemini.NewClient(ctx, out.transport, b.conf.Gemini.BaseURL)
+	client, err := gemini.NewClient(ctx, out.transport, b.conf.apiURL())
 	if err != nil {
 		return nil, err
 	}

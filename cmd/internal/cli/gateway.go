@@ -58,18 +58,22 @@ func runGateway(ctx context.Context, o *gatewayOptions) error {
 
 // serveGateway serves on l until the context ends and its calls have.
 func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
-	out, err := b.newOutlet("gateway", b.conf.Gateway.Observe)
+	metrics, err := b.meterGateway(ctx)
+	if err != nil {
+		return firstError(err, l.Close())
+	}
+	out, err := b.newOutlet("gateway", b.conf.Gateway.Observe, metrics)
 	if err != nil {
 		return firstError(err, l.Close())
 	}
 	defer out.close(b.log)
 	g, err := gateway.New(gateway.Config{
-		Transport: out.transport, BaseURL: b.conf.Gemini.BaseURL, Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes,
+		Transport: out.transport, BaseURL: b.conf.apiURL(), Vertex: b.conf.vertexPlace(), Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes,
 		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
 		Ready: b.ready,
 		Direct: func(ctx context.Context, d gemini.DirectCall) error {
 			d.Prices = b.conf.prices()
-			return gemini.Direct(ctx, b.lim, out.lanes, out.kept, d, time.Now())
+			return gemini.Direct(ctx, b.lim, out.lanes, gemini.Fan(out.kept, metrics), d, time.Now())
 		},
 		Permits: gemini.NewLender(out.transport, gemini.NewLoanStore(b.rdb, b.conf.scope(), nil)),
 		Logger:  b.log,

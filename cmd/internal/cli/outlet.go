@@ -27,9 +27,13 @@ type outlet struct {
 }
 
 // newOutlet opens it; process names who counts ("worker", "gateway"). One that
-// observes refuses nothing.
-func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
+// observes refuses nothing; metrics may be nil.
+func (b *backend) newOutlet(process string, observe bool, metrics *gemini.Metrics) (*outlet, error) {
 	base, key, err := b.conf.provider()
+	if err != nil {
+		return nil, err
+	}
+	vertex, err := b.conf.vertex()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,7 @@ func (b *backend) newOutlet(process string, observe bool) (*outlet, error) {
 	o.kept = gemini.Fan(records, o.meter, o.ramps)
 	prices := b.conf.prices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
-		Base: base, BaseURL: b.conf.Gemini.BaseURL, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
+		Base: base, BaseURL: b.conf.apiURL(), Vertex: vertex, Metrics: metrics, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
 		Process: processName(process), Gate: b.lim, Lanes: lanes, Routes: routes, Unexplained: gemini.NewUnexplainedStore(b.rdb, b.conf.scope()),
 		Estimator: &gemini.Estimator{Prices: prices, Learning: o.learning, Quantiles: b.conf.quantiles()}, Prices: prices, RefuseUnpriced: b.conf.refuseUnpriced(),
 		Observe: observe, Records: o.kept, Degrade: degrade, MaxWait: b.conf.maxWaits(process), MaxStream: b.conf.maxStreams(), Logger: b.log,
@@ -99,6 +103,9 @@ func (l *loaded) provider() (http.RoundTripper, string, error) {
 	if l.Gemini.API == "simulated" {
 		sim, err := geminitest.New(l.simulation())
 		return sim, "simulated", err
+	}
+	if l.vertexByToken() {
+		return nil, "", nil
 	}
 	key, err := l.apiKey()
 	return nil, key, err

@@ -46,6 +46,9 @@ func checkKey(key, where string) error {
 
 // keyFrom says where the key comes from, for people.
 func (l *loaded) keyFrom() string {
+	if l.vertexByToken() {
+		return "the credentials of gemini.vertex"
+	}
 	if file := l.Gemini.APIKeyFile; file != "" {
 		return "the file " + file
 	}
@@ -54,6 +57,9 @@ func (l *loaded) keyFrom() string {
 
 // keyRemedy is what to do when the provider refuses the key.
 func (l *loaded) keyRemedy() string {
+	if l.vertexByToken() {
+		return "give the account of gemini.vertex the role Vertex AI User in project " + l.Gemini.Vertex.Project + ", or start the worker again with other credentials"
+	}
 	if file := l.Gemini.APIKeyFile; file != "" {
 		return "put a working key into " + file + "; it is read again within seconds, and calls go on by themselves within a minute"
 	}
@@ -100,7 +106,7 @@ func (k *fileKey) again() {
 
 // keyNow gives the key as it is now; nil where it cannot change.
 func (l *loaded) keyNow(key string, log *slog.Logger) func() string {
-	if l.Gemini.API == "simulated" || l.Gemini.APIKeyFile == "" {
+	if l.Gemini.API == "simulated" || l.Gemini.APIKeyFile == "" || l.vertexByToken() {
 		return nil
 	}
 	return (&fileKey{file: l.Gemini.APIKeyFile, log: log, now: time.Now, key: key, read: time.Now()}).get
