@@ -37,7 +37,8 @@ func (m *Metrics) time(class, model string, r Record) {
 	if r.Permit != "" || r.Refusal != "" {
 		m.waited.WithLabelValues(class).Observe(float64(r.WaitMS) / 1000)
 	}
-	if !r.Sent || r.Status/100 != 2 || r.Verdict != "" || !(rules[r.Method].tokens || vertexRules[r.Method].tokens) {
+	infers := rules[r.Method].tokens || vertexRules[r.Method].tokens
+	if !r.Sent || r.Status/100 != 2 || r.Verdict != "" || !infers {
 		return
 	}
 	m.latency.WithLabelValues(class, model).Observe(float64(r.TookMS) / 1000)

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -65,9 +66,7 @@ func splitVertex(path string) (version, rest string, err error) {
 
 // notVertex is a 404 that says what is served.
 func notVertex(format string, args ...any) error {
-	err := refuse(http.StatusNotFound, format, args...).(*RefusedError)
-	err.Served = vertexServed
-	return err
+	return &RefusedError{Status: http.StatusNotFound, Why: Redact(fmt.Sprintf(format, args...)), Served: vertexServed}
 }
 
 // parse reads "/v1beta1/projects/P/locations/L/publishers/google/models/NAME:METHOD",
