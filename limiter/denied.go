@@ -101,14 +101,14 @@ func (d *Denied) RetryAfter() time.Duration { return time.Duration(d.RetryAfterM
 // sooner, which keeps the cost of many who wait within bounds; with a ticket at the pace
 // of pulls; and when the limit frees, if that is sooner.
 func (d *Denied) AskAgain() time.Duration {
-	again := 250 * time.Millisecond
+	again := 500 * time.Millisecond
 	switch {
 	case d.Ticket != "":
 		again = 500 * time.Millisecond
 	case d.Position <= 4:
 		again = 50 * time.Millisecond
 	case d.Position <= 16:
-		again = 100 * time.Millisecond
+		again = 200 * time.Millisecond
 	}
 	return min(again, d.RetryAfter())
 }

@@ -90,8 +90,10 @@ type modelLane struct {
 	leaves  map[string]*modelLeaf // by class|leaf
 	names   map[int64]string      // leaf id → class|leaf
 	lastID  int64
-	callers []*modelCaller // who wait in place
-	host    *modelLane     // of a node: the lane that the request at hand is for
+	callers []*modelCaller // who wait in place, by class in the order in which they come
+	wants   map[awaited]Amounts
+	wanting int64      // when wants was written
+	host    *modelLane // of a node: the lane that the request at hand is for
 
 	shadowed map[Limit]int64 // how often each limit would have refused, by unit and window
 
@@ -138,7 +140,6 @@ func (m *Model) enter(l Lane) (*modelLane, int64, error) {
 	n.days = m.cal.at(m.now).at
 	t = n.moveTo(t)
 	m.bind(n, t)
-	n.reread(t)
 	return n, t, nil
 }
 

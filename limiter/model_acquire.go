@@ -128,7 +128,7 @@ func (m *Model) grant(n *modelLane, c *modelClass, path []*modelClass, q Request
 	if tk != nil {
 		m.admitted(n, c, leaf, q.Ticket, tk)
 	}
-	if len(n.callers) > 0 && !c.Tickets {
+	if len(n.callers) > 0 && at.looked {
 		m.served(n, c, q, at)
 	}
 	return answer{permit: out}
@@ -201,7 +201,7 @@ func (m *Model) decide(n *modelLane, q Request, t int64) answer {
 		tk, leaf = m.ticketOf(n, c, q)
 	}
 	var at place
-	if !c.Tickets {
+	if !c.Tickets && (q.waitMS() > 0 || n.anyone(c)) {
 		at = m.lookAround(n, c, q)
 	}
 	var no *refusal

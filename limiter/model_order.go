@@ -13,9 +13,9 @@ type rival struct {
 	names   []string // of its nodes, with all above them
 	weights []int64
 	takes   int64
-	n       int
+	n       int64
 	at      int64
-	e       *modelCaller // nil of a newcomer
+	e       *modelCaller
 }
 
 // turnsHad are the last turns of a class: where each node's ended, and where the newest
@@ -88,25 +88,20 @@ func (had turnsHad) merge(names []string, by map[string][]*rival, depth int, lev
 	return all
 }
 
-// rivals lists the callers of a class who wait, the request's own place last if it has
-// none yet.
-func (m *Model) rivals(n *modelLane, c *modelClass, q Request, p *place) (list []*rival) {
-	add := func(leaf string, a Amounts, e *modelCaller) {
-		r := &rival{takes: n.takes(a), n: len(list), e: e}
-		r.names, r.weights = m.nodesOfLeaf(leaf)
-		list = append(list, r)
-	}
-	for _, e := range n.callers {
+// sorted puts the callers of a class in order, and all others before them.
+func (m *Model) sorted(n *modelLane, c *modelClass, list []*modelCaller) (out []*modelCaller) {
+	var of []*rival
+	for _, e := range list {
 		if e.id == "" || e.class != c.index {
+			out = append(out, e)
 			continue
 		}
-		if e.id == q.ID {
-			p.me = e
-		}
-		add(e.leaf, e.amounts, e)
+		r := &rival{takes: n.takes(e.amounts), n: e.number, e: e}
+		r.names, r.weights = m.nodesOfLeaf(e.leaf)
+		of = append(of, r)
 	}
-	if q.waitMS() > 0 && p.me == nil {
-		add(q.Path.Leaf(), q.charged(), nil)
+	for _, r := range n.turnsHad(c).order(of, 0, "") {
+		out = append(out, r.e)
 	}
-	return list
+	return out
 }

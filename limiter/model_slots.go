@@ -262,7 +262,7 @@ func (n *modelLane) rebase(t int64) {
 	for d := range n.came {
 		n.came[d] = -max(0, n.came[d]) // twice is long ago
 	}
-	n.was, n.callers = h.last, nil
+	n.was, n.callers, n.wants = h.last, nil, nil
 	for m := range n.leases {
 		n.leases[m] += back
 	}

@@ -28,7 +28,7 @@ func (n *modelLane) view(t int64) laneView {
 		permits: int64(len(n.permits)), reason: n.reason, detail: n.detail, learned: n.learned, lowered: n.lowered}
 	v.inForce(n.lows)
 	for _, e := range n.callers {
-		if e.id != "" {
+		if e.id != "" && !e.gone(t) {
 			v.inPlace = append(v.inPlace, e.view(n.classes[e.class].Name))
 		}
 	}

@@ -238,7 +238,7 @@ function M.grant(N, c, q, tk, t)
     if c.l then c.l[PASSED], c.ldirty = (c.l[PASSED] or 0) + 1, true end
   end
   if tk then M.admitted(N, c, q.leaf, q.ticket, tk) end
-  if N.inplace and not c.tickets then M.served(N, c, q) end
+  if N.inplace and q.looked then M.served(N, c, q) end
   local look = 0
   if M.probing and q.mode ~= '2' then look = M.look(q.id, t, ends) end
   if text ~= '' or look == 1 then return {1, t, ends, '', -1, -1, '', text, look} end
@@ -315,7 +315,7 @@ function M.decide(N, q, t, rev)
   if N.held or N.brk or N.s[COOL] > t then reason, ends, detail = M.closed(N, q, t) end
   M.need_lines(c, q.path)
   local tk = q.ticket ~= '' and c.tickets and M.standing(N, c, q) or nil
-  if (N.inplace or q.wait > 0) and not c.tickets then
+  if not c.tickets and (q.wait > 0 or (N.inplace and M.anyone(N, c))) then
     M.in_place()
     M.look_around(N, c, q)
   end
