@@ -157,7 +157,7 @@
 // # Waiting in place
 //
 // A caller with somebody before the screen is not sent away but asks again (Request.Wait),
-// some twenty times a second at the front and four times behind it, until it has its
+// some twenty times a second at the front and twice behind it, until it has its
 // permit or its time is over. Meanwhile what it asks for counts as used against the
 // classes below, at the ledger whose rule is against it: at the lane, so that no bulk
 // takes the room that comes free before it does; or at its own tenant, where others lose

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -33,8 +34,8 @@ func BenchmarkInPlace(b *testing.B) {
 func benchCallers(b *testing.B, waiting int, usec func(func()) float64, r *Redis, lane Lane) {
 	ask := func(q Request) int64 {
 		_, err := r.Acquire(context.Background(), q)
-		d, ok := err.(*Denied)
-		if !ok {
+		var d *Denied
+		if !errors.As(err, &d) {
 			b.Fatal("granted, or failed: ", err)
 		}
 		return d.Position
