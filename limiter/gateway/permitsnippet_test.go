@@ -43,7 +43,7 @@ func (x snippet) run(s *setup, gate, key, provider string) (stdout, stderr strin
 	folder, err := filepath.Abs(filepath.Join("testdata", "snippets"))
 	s.must(err)
 	cmd := exec.CommandContext(s.Context(), x.name, x.args(folder)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "NIGHTSHIFT_URL=" + gate, "NIGHTSHIFT_KEY=" + key, "GEMINI_URL=" + provider, "GEMINI_API_KEY=" + providerKey}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GATE_URL=" + gate, "GATE_KEY=" + key, "GEMINI_URL=" + provider, "GEMINI_API_KEY=" + providerKey}
 	var out, bad bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &bad
 	err = cmd.Run()
@@ -134,6 +134,25 @@ func TestSnippetsAreShort(t *testing.T) {
 		}
 		if !bytes.Contains(readme, append([]byte("```"+language+"\n"), append(text, "```"...)...)) {
 			t.Errorf("README does not show %s as it is", name)
+		}
+	}
+}
+
+// TestSnippetsShareTheShell: what a snippet reads from the environment is no variable
+// with the prefix of nightshift's own settings, which refuse one that they do not know.
+func TestSnippetsShareTheShell(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/snippets/*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("NIGHTSHIFT_")) {
+			t.Errorf("%s reads a variable that ends every nightshift command of the same shell", name)
 		}
 	}
 }

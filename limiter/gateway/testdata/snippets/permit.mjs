@@ -1,4 +1,4 @@
-const { NIGHTSHIFT_URL: gate, NIGHTSHIFT_KEY, GEMINI_API_KEY } = process.env;
+const { GATE_URL: gate, GATE_KEY, GEMINI_API_KEY } = process.env;
 const gemini = process.env.GEMINI_URL ?? "https://generativelanguage.googleapis.com";
 
 async function post(url, key, body) {
@@ -8,7 +8,7 @@ async function post(url, key, body) {
 }
 
 export async function generate(model, request) {
-  const [refused, permit] = await post(`${gate}/v1/permits`, NIGHTSHIFT_KEY, { model, request, wait_ms: 30_000 });
+  const [refused, permit] = await post(`${gate}/v1/permits`, GATE_KEY, { model, request, wait_ms: 30_000 });
   // No room within wait_ms: error.details has RetryInfo, as Gemini's own 429 has.
   if (refused !== 200) throw new Error(permit.error.message);
   let what = "settle", told = { status: 0 }; // sent, and no answer: it may have been counted
@@ -22,6 +22,6 @@ export async function generate(model, request) {
     if (["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"].includes(e.cause?.code)) [what, told] = ["release", {}];
     throw e;
   } finally {
-    await post(`${gate}/v1/permits/${permit.id}/${what}`, NIGHTSHIFT_KEY, told);
+    await post(`${gate}/v1/permits/${permit.id}/${what}`, GATE_KEY, told);
   }
 }

@@ -1,6 +1,6 @@
 import json, os, urllib.error, urllib.request
 
-GATE, GEMINI = os.environ["NIGHTSHIFT_URL"], os.environ.get("GEMINI_URL", "https://generativelanguage.googleapis.com")
+GATE, GEMINI = os.environ["GATE_URL"], os.environ.get("GEMINI_URL", "https://generativelanguage.googleapis.com")
 
 
 def post(url, key, body):
@@ -14,7 +14,7 @@ def post(url, key, body):
 
 def generate(model, request):
     ask = {"model": model, "request": request, "wait_ms": 30_000}
-    status, permit = post(f"{GATE}/v1/permits", os.environ["NIGHTSHIFT_KEY"], ask)
+    status, permit = post(f"{GATE}/v1/permits", os.environ["GATE_KEY"], ask)
     if status != 200:  # no room within wait_ms: error.details has RetryInfo, as Gemini's own 429 has
         raise RuntimeError(permit["error"]["message"])
     what, told = "settle", {"status": 0}  # sent, and no answer: it may have been counted
@@ -26,4 +26,4 @@ def generate(model, request):
         what, told = "release", {}
         raise
     finally:
-        post(f"{GATE}/v1/permits/{permit['id']}/{what}", os.environ["NIGHTSHIFT_KEY"], told)
+        post(f"{GATE}/v1/permits/{permit['id']}/{what}", os.environ["GATE_KEY"], told)
