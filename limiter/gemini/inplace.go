@@ -55,6 +55,9 @@ func (w *wait) acquire(ctx context.Context) (*limiter.Permit, error) {
 		if err == nil || !errors.As(err, &denied) {
 			return permit, err
 		}
+		if hungUp(ctx, denied) {
+			return nil, ctx.Err()
+		}
 		w.placed = denied.Position > 0 && w.inPlace
 		pause := w.pause(denied)
 		if !mayWait(denied) || pause > left || w.worth(pause) != nil {
@@ -64,6 +67,12 @@ func (w *wait) acquire(ctx context.Context) (*limiter.Permit, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// hungUp holds for a caller who left while the shared state was asked: that it has no
+// answer is its own doing, and says nothing about the shared state.
+func hungUp(ctx context.Context, d *limiter.Denied) bool {
+	return d.Reason == limiter.ReasonUnavailable && errors.Is(ctx.Err(), context.Canceled)
 }
 
 // pause is how long until it asks again.

@@ -31,8 +31,12 @@ func (l *Lender) find(ctx context.Context, owner, id string) (*loan, error) {
 	return held, nil
 }
 
-// away is the refusal for want of the shared state.
+// away is the refusal for want of the shared state. One who hung up meanwhile is
+// refused nothing.
 func (l *Lender) away(ctx context.Context, cause error) error {
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return err
+	}
 	c := &call{t: l.t, ctx: ctx, obs: &Observation{}}
 	c.caller, _ = CallerFrom(ctx)
 	return c.unavailable(cause)
