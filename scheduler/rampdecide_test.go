@@ -271,11 +271,12 @@ func TestSeeRamp(t *testing.T) {
 		sample(gemini.SideStayed, "s", 20*time.Second, 32),
 		sample(gemini.SideUnfit+"tools", "s", 20*time.Second, 64),
 		sample(gemini.SideMoved, "another", 20*time.Second, 128),
+		sample(gemini.SideRefused+"cooldown", "s", 30*time.Second, 256), // and the old model answered
 	}, now, time.Minute)
-	if l.Calls != 12 || !l.Counted.Equal(begin.Add(65*time.Second)) {
+	if l.Calls != 12+256 || !l.Counted.Equal(begin.Add(65*time.Second)) {
 		t.Errorf("counted %d up to %s", l.Calls, l.Counted.Sub(begin))
 	}
-	if l.View.Moved.Calls != 30 || l.View.Stayed.Calls != 96 || !reflect.DeepEqual(l.View.Unfit, map[string]int64{"tools": 64}) {
+	if l.View.Moved.Calls != 30+256 || l.View.Moved.Refused != 256 || l.View.Moved.N != 30 || l.View.Stayed.Calls != 96 || !reflect.DeepEqual(l.View.Unfit, map[string]int64{"tools": 64}) {
 		t.Errorf("seen %+v", l.View)
 	}
 }

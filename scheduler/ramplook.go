@@ -124,11 +124,13 @@ func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over ti
 	until := now.Add(-countLag).Truncate(gemini.Step5s.Width())
 	l.Counted = later(r.Counted, until)
 	var moved, stayed gemini.UsageSample
+	var refused int64 // there, and answered by the old model
 	for _, s := range samples {
 		if s.Feature != r.Seed {
 			continue
 		}
-		if s.Class == gemini.SideMoved && !s.At.Before(r.Counted) && s.At.Before(until) {
+		turned := strings.HasPrefix(s.Class, gemini.SideRefused)
+		if (turned || s.Class == gemini.SideMoved) && !s.At.Before(r.Counted) && s.At.Before(until) {
 			l.Calls += s.Calls
 		}
 		if s.At.Add(gemini.Step5s.Width()).Before(now.Add(-over)) {
@@ -138,6 +140,8 @@ func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over ti
 		case unfit:
 			l.View.Unfit[why] += s.Calls
 			stayed.Merge(s)
+		case turned:
+			refused += s.Calls
 		case s.Class == gemini.SideMoved:
 			moved.Merge(s)
 		default:
@@ -145,6 +149,8 @@ func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over ti
 		}
 	}
 	l.View.Moved, l.View.Stayed = figures(moved), figures(stayed)
+	l.View.Moved.Calls += refused
+	l.View.Moved.Refused += refused
 	return l
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,10 +23,13 @@ import (
 
 const modelA, modelB = "gemini-a", "gemini-b"
 
-// openGate gives every permit: here is no quota to run out of.
-type openGate struct{}
+// openGate gives every permit, but for a model that rests: here is no quota to run out of.
+type openGate struct{ rests *atomic.Value }
 
-func (openGate) Acquire(_ context.Context, r limiter.Request) (*limiter.Permit, error) {
+func (g openGate) Acquire(_ context.Context, r limiter.Request) (*limiter.Permit, error) {
+	if r.Lane.Model == g.rests.Load() {
+		return nil, &limiter.Denied{Node: "lane", Reason: limiter.ReasonCooldown, RetryAfterMS: 60_000}
+	}
 	return &limiter.Permit{ID: r.ID, Lane: r.Lane, Class: r.Class, Amounts: r.Amounts}, nil
 }
 
@@ -36,6 +40,7 @@ type answered struct {
 	at      time.Time
 	session string
 	model   string
+	err     error
 }
 
 // moving is a feature in virtual time: two processes that call the simulated API
@@ -46,6 +51,7 @@ type moving struct {
 	connect func() redis.UniversalClient
 	sim     *geminitest.Server
 	x       *Ramps
+	rests   atomic.Value // the model to which no call may go
 	all     sync.WaitGroup
 
 	mu    sync.Mutex
@@ -82,7 +88,7 @@ func (m *moving) process(i int) *gemini.Transport {
 	meter := gemini.NewRampMeter(rdb, testScope, gemini.MeterOptions{Process: fmt.Sprint("gateway ", i)})
 	m.all.Go(func() { <-m.ctx.Done(); _ = meter.Close() })
 	m.all.Go(func() { routes.Watch(m.ctx) })
-	tr, err := gemini.NewTransport(gemini.TransportConfig{Base: m.sim, APIKey: "key-of-the-project", Gate: openGate{}, Lanes: lanes, Routes: routes, Records: meter})
+	tr, err := gemini.NewTransport(gemini.TransportConfig{Base: m.sim, APIKey: "key-of-the-project", Gate: openGate{&m.rests}, Lanes: lanes, Routes: routes, Records: meter})
 	m.must(err)
 	return tr
 }
@@ -103,13 +109,14 @@ func (m *moving) call(tr *gemini.Transport, session string) {
 	body := []byte(`{"contents":[{"parts":[{"text":"hello"}]}]}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, gemini.DefaultBaseURL+"/v1beta/models/"+modelA+":generateContent", bytes.NewReader(body))
 	m.must(err)
-	if resp, err := tr.RoundTrip(req); err == nil {
+	resp, err := tr.RoundTrip(req)
+	if err == nil {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.calls = append(m.calls, answered{begin, session, obs.Called})
+	m.calls = append(m.calls, answered{begin, session, obs.Called, err})
 }
 
 // scheduler starts one; cut cuts it off from Redis as SIGKILL would.
@@ -249,6 +256,36 @@ func TestRampWithoutScheduler(t *testing.T) {
 		m.must(err)
 		if moved, all := m.share(10 * time.Second); moved != all {
 			t.Errorf("finished, and %d of %d are moved", moved, all)
+		}
+	})
+}
+
+// TestRampWhoseModelRests: the old model answers meanwhile, nobody is refused, and the
+// ramp stands still, goes back, and goes on when the rest is over.
+func TestRampWhoseModelRests(t *testing.T) {
+	move(t, func(m *moving) {
+		m.scheduler("a")
+		pass(3 * time.Second)
+		_, err := m.x.Start(m.ctx, chatToB())
+		m.must(err)
+		m.within(60*time.Second, "the second step", gemini.RampMoving, 50)
+		m.rests.Store(modelB)
+		m.within(15*time.Second, "standing still", gemini.RampBad, 50)
+		if why := m.ramp().Why; !strings.Contains(why, "refused for quota or capacity") {
+			t.Errorf("why: %s", why)
+		}
+		if moved, all := m.share(5 * time.Second); moved != 0 || all == 0 {
+			t.Errorf("%d of %d callers are answered by the model that rests", moved, all)
+		}
+		m.within(45*time.Second, "going back", gemini.RampBad, 25)
+		m.rests.Store("")
+		m.within(45*time.Second, "going on", gemini.RampMoving, 25)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, c := range m.calls {
+			if c.err != nil {
+				t.Fatalf("%s was refused: %v", c.session, c.err)
+			}
 		}
 	})
 }

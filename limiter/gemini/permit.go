@@ -22,10 +22,11 @@ func (c *call) admit() error {
 		return err
 	}
 	start := time.Now()
-	err := c.acquire()
-	if c.neverThere(err) {
-		if err = c.turnBack("context"); err == nil {
-			err = c.acquire()
+	budget := cmp.Or(c.caller.MaxWait, c.t.cfg.MaxWait[c.caller.Class])
+	err := c.acquire(budget)
+	if side := c.backFor(err); side != "" {
+		if err = c.turnBack(side); err == nil {
+			err = c.acquire(max(budget-time.Since(start), 0))
 		}
 	}
 	c.obs.Waited = time.Since(start)
@@ -41,10 +42,10 @@ func (c *call) admit() error {
 	return c.worthSending(0)
 }
 
-// acquire gets a permit, or the refusal that the call ends with.
-func (c *call) acquire() error {
+// acquire gets a permit, or the refusal that the call ends with, after waiting as long
+// as the budget.
+func (c *call) acquire(budget time.Duration) error {
 	req := c.request()
-	budget := cmp.Or(c.caller.MaxWait, c.t.cfg.MaxWait[c.caller.Class])
 	if c.t.cfg.Observe {
 		budget = 0
 	}

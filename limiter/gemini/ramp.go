@@ -115,7 +115,7 @@ type RampView struct {
 // RampFigures are the figures of one side.
 type RampFigures struct {
 	Calls      int64         `json:"calls"`
-	Refused    int64         `json:"refused"` // for quota or capacity, by the provider or here
+	Refused    int64         `json:"refused"` // for quota or capacity, by the provider or here; of moved calls also those that the old model then answered
 	Failed     int64         `json:"failed"`
 	Degraded   int64         `json:"degraded"`
 	N          int64         `json:"n"` // what P95 is of

@@ -270,23 +270,68 @@ func TestWhatDoesNotFitStays(t *testing.T) {
 	}
 }
 
-// TestRefusedThere: a moved call that finds no room is refused as any of its model,
-// and not made elsewhere: the ramp has to see it.
+// TestRefusedThere: a moved call that finds no room at the other model is made at the
+// old one, and its record says so: the ramp has to see it. What is not about the model
+// is refused as ever, and so is what a finished ramp moved.
 func TestRefusedThere(t *testing.T) {
-	r := newRoutesRig(t, RoutesConfig{})
-	r.ramps(chatRamp(whole1))
-	r.gate.refuse = func(int, limiter.Request) error {
-		return &limiter.Denied{Reason: limiter.ReasonQuota, RetryAfterMS: 1000}
+	lane := &limiter.Denied{Node: "lane", Reason: limiter.ReasonQuota, RetryAfterMS: 1000}
+	for what, c := range map[string]struct {
+		denied *limiter.Denied
+		phase  RampPhase
+		side   string // "" when it is refused
+	}{
+		"no quota":          {lane, RampMoving, SideRefused + "quota"},
+		"at rest":           {&limiter.Denied{Reason: limiter.ReasonCooldown, RetryAfterMS: 60_000}, RampBad, SideRefused + "cooldown"},
+		"breaker":           {&limiter.Denied{Reason: limiter.ReasonBreaker, RetryAfterMS: 60_000}, RampHeld, SideRefused + "breaker"},
+		"the tenant's own":  {&limiter.Denied{Node: "tenant/acme", Reason: limiter.ReasonQuota, RetryAfterMS: 1000}, RampMoving, ""},
+		"paused":            {&limiter.Denied{Reason: limiter.ReasonPaused, RetryAfterMS: 1000}, RampMoving, ""},
+		"finished for good": {lane, RampFinished, ""},
+	} {
+		r := newRoutesRig(t, RoutesConfig{})
+		r.ramps(chatRamp(whole1, func(r *Ramp) { r.Phase = c.phase }))
+		r.gate.refuse = func(_ int, q limiter.Request) error {
+			if q.Lane.Model != newModel {
+				return nil
+			}
+			d := *c.denied
+			return &d
+		}
+		if c.side != "" {
+			r.goes(what, chatting(), question, oldModel, c.side)
+			continue
+		}
+		ctx, _ := Observe(WithCaller(t.Context(), chatting()))
+		_, err := r.tr.RoundTrip(post(ctx, generate, question))
+		var d *limiter.Denied
+		if !errors.As(err, &d) || len(r.paths) > 0 {
+			t.Fatalf("%s: err %v, called %v", what, err, r.paths)
+		}
+		if rec := r.records.all()[0]; rec.Refusal != c.denied.Reason || !strings.HasSuffix(rec.Lane, newModel) {
+			t.Errorf("%s: record %+v", what, rec)
+		}
 	}
-	ctx, _ := Observe(WithCaller(t.Context(), chatting()))
-	_, err := r.tr.RoundTrip(post(ctx, generate, question))
-	var d *limiter.Denied
-	if !errors.As(err, &d) || len(r.paths) > 0 {
-		t.Fatalf("err %v, called %v", err, r.paths)
-	}
-	if rec := r.records.all()[0]; rec.RampSide != SideMoved || rec.Refusal != limiter.ReasonQuota || !strings.HasSuffix(rec.Lane, newModel) {
-		t.Errorf("record %+v", rec)
-	}
+}
+
+// TestRefusedThereWaitsOnce: what a call waited for the other model is part of the
+// time for which it may wait.
+func TestRefusedThereWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoutesRig(t, RoutesConfig{})
+		r.ramps(chatRamp(whole1))
+		r.gate.refuse = func(int, limiter.Request) error {
+			return &limiter.Denied{Node: "lane", Reason: limiter.ReasonQuota, RetryAfterMS: 1000}
+		}
+		begin := time.Now()
+		ctx, _ := Observe(WithCaller(t.Context(), chatting(func(c *Caller) { c.MaxWait = 4500 * time.Millisecond })))
+		_, err := r.tr.RoundTrip(post(ctx, generate, question))
+		var d *limiter.Denied
+		if took := time.Since(begin); !errors.As(err, &d) || took > 4500*time.Millisecond || took < 3*time.Second {
+			t.Errorf("waited %s: %v", took, err)
+		}
+		if rec := r.records.all()[0]; rec.RampSide != SideRefused+"quota" || !strings.HasSuffix(rec.Lane, oldModel) {
+			t.Errorf("record %+v", rec)
+		}
+	})
 }
 
 // TestWatch: what changes is in force within a second, and an outage changes nothing.

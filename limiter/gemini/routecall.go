@@ -19,6 +19,10 @@ const (
 	SideMoved  = "moved"
 	SideStayed = "stayed" // by its share
 	SideUnfit  = "unfit " // and what of the request the other model does not take: it stayed too
+
+	// SideRefused and the limiter's reason: it was to move, the other model had no
+	// room, and it was made where it was.
+	SideRefused = "refused "
 )
 
 // mostHops bounds how many moves one call may make: each finished ramp is one.
@@ -108,9 +112,12 @@ func (c *call) goTo(s stop) {
 	c.obs.Called = s.name
 }
 
-func (c *call) unfit(why string) {
+func (c *call) unfit(why string) { c.decided(SideUnfit + why) }
+
+// decided notes what became of a call, where that is looked at.
+func (c *call) decided(side string) {
 	if c.routing.side != "" {
-		c.routing.side = SideUnfit + why
+		c.routing.side = side
 	}
 }
 
@@ -122,22 +129,39 @@ func (c *call) estimateMoved() error {
 		return err
 	}
 	c.obs.Over = ""
-	return c.turnBack("context")
+	return c.turnBack(SideUnfit + "context")
 }
 
-// turnBack takes a move back, for what shows only later.
-func (c *call) turnBack(why string) error {
+// turnBack takes a move back, for what shows only later. side is what is noted of it.
+func (c *call) turnBack(side string) error {
 	c.goTo(*c.routing.back)
 	c.routing.back = nil
-	c.unfit(why)
+	c.decided(side)
 	return c.estimate()
 }
 
-// neverThere holds for a moved call that is larger than a limit of the other
-// model: it could never be made there, and waits for nothing.
-func (c *call) neverThere(err error) bool {
+// backFor says why a moved call that got no permit goes back, as the side that it
+// then has; "" when it stays refused. One that is larger than a limit of the other
+// model could never be made there. One that finds no room there now goes back while
+// its ramp is on: the old model answers as before, and the ramp sees the refusal. A
+// limit of the caller's own is no fault of the model.
+func (c *call) backFor(err error) string {
 	var d *limiter.Denied
-	return c.routing.back != nil && errors.As(err, &d) && d.Permanent && d.Reason == limiter.ReasonTooLarge
+	switch {
+	case c.routing.back == nil || !errors.As(err, &d):
+		return ""
+	case d.Permanent && d.Reason == limiter.ReasonTooLarge:
+		return SideUnfit + "context"
+	case c.routing.side == SideMoved && (d.Node == "" || d.Node == "lane") && slices.Contains(noRoom, d.Reason):
+		return SideRefused + string(d.Reason)
+	}
+	return ""
+}
+
+// noRoom are the refusals that are about a model as it is now: another one may have room.
+var noRoom = []limiter.Reason{
+	limiter.ReasonQuota, limiter.ReasonShare, limiter.ReasonSmoothing, limiter.ReasonTurn,
+	limiter.ReasonCooldown, limiter.ReasonBreaker, limiter.ReasonSpend,
 }
 
 // setPath writes the model into a request of our own, when it is another than the

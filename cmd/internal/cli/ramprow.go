@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"nightshift/limiter/gemini"
@@ -80,13 +81,18 @@ func (r rampRow) sentence(watched bool) string {
 	return s
 }
 
-// routeWords say how a call came to another model than its caller named.
+// routeWords say how a call came to another model than its caller named, or did not.
 func routeWords(r gemini.Record) string {
+	words := ""
 	switch {
 	case r.Asked == "":
-		return ""
-	case r.Ramp != "" && r.RampSide != gemini.SideStayed:
-		return fmt.Sprintf(" (asked for %s; ramp %s sent it to %s)", r.Asked, r.Ramp, r.Called)
+	case r.Ramp != "" && (r.RampSide == gemini.SideMoved || r.RampSide == ""):
+		words = fmt.Sprintf(" (asked for %s; ramp %s sent it to %s)", r.Asked, r.Ramp, r.Called)
+	default:
+		words = fmt.Sprintf(" (asked for %s, which stands for %s)", r.Asked, r.Called)
 	}
-	return fmt.Sprintf(" (asked for %s, which stands for %s)", r.Asked, r.Called)
+	if why, turned := strings.CutPrefix(r.RampSide, gemini.SideRefused); turned {
+		words += fmt.Sprintf(" (ramp %s was to move it; the other model had no room: %s)", r.Ramp, why)
+	}
+	return words
 }
