@@ -106,6 +106,7 @@ func (v *visit) answerPermit(got gemini.Loan, err error) *apiError {
 		return v.noPermit(err)
 	}
 	v.status, v.trace = http.StatusOK, got.TraceID // that of the call, which its record has
+	v.obs.Waited = got.Waited
 	v.describe(v.w.Header())
 	v.describeUsage(v.w.Header())
 	writeJSON(v.w, http.StatusOK, v.permitAnswer(got))

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -71,6 +72,45 @@ func TestPermitLife(t *testing.T) {
 	if n := len(s.sim.Calls()); n != 0 {
 		t.Errorf("%d calls went out by the gateway", n)
 	}
+}
+
+// TestPermitWithoutUsage: a call of which nobody says what it took is charged as one
+// through the gateway whose answer does not say, and every answer about it says so.
+func TestPermitWithoutUsage(t *testing.T) {
+	t.Parallel()
+	records := &seen{}
+	s := start(t, knobs{transport: func(c *gemini.TransportConfig) { c.Records = records }})
+	key := s.chat()
+	silent := start(t, knobs{base: silentProvider{}, transport: func(c *gemini.TransportConfig) { c.Records = records }})
+	silent.send(http.MethodPost, "/v1beta/models/"+flash+":generateContent", question, "x-goog-api-key", silent.chat())
+	want := records.last(t)
+	if !want.Assumed || want.Used[limiter.MicroUSD] <= 0 || want.Used[limiter.MicroUSD] >= want.Estimate[limiter.MicroUSD] {
+		t.Fatalf("through the gateway: %+v", want)
+	}
+	for status, assumed := range map[string]bool{"200": true, "0": true, "302": true, "500": false} {
+		p := s.permit(key)
+		one := permitsPath + "/" + p.ID
+		for _, x := range []permitAnswer{
+			s.permitOf(s.exchange(true, http.MethodPost, one+"/settle", `{"status":`+status+`}`, "x-goog-api-key", key)),
+			s.permitOf(s.exchange(true, http.MethodPost, one+"/settle", `{"status":200}`, "x-goog-api-key", key)),
+			s.permitOf(s.exchange(true, http.MethodGet, one, "", "x-goog-api-key", key)),
+		} {
+			if p.Assumed || x.Assumed != assumed || assumed && x.Charged["micro_usd"] != want.Used[limiter.MicroUSD] || !assumed && x.Charged["micro_usd"] != 0 {
+				t.Errorf("status %s: %+v", status, x)
+			}
+		}
+		if r := records.last(t); r.Assumed != assumed || assumed && r.Used != want.Used {
+			t.Errorf("status %s: %+v, through the gateway %v", status, r, want.Used)
+		}
+	}
+}
+
+// silentProvider answers without usageMetadata.
+type silentProvider struct{}
+
+func (silentProvider) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`))}, nil
 }
 
 // another is a second gateway of the same fleet, with nothing of the first.

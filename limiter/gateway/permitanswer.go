@@ -21,6 +21,7 @@ type permitAnswer struct {
 	LeaseMS   int64            `json:"lease_ms"` // what is left of the lease
 	WaitedMS  int64            `json:"waited_ms"`
 	Charged   map[string]int64 `json:"charged"` // by unit
+	Assumed   bool             `json:"assumed"` // nobody said what was used
 	Repeated  bool             `json:"repeated"`
 	TraceID   string           `json:"trace_id"`
 	Over      string           `json:"over,omitempty"`
@@ -38,8 +39,8 @@ type permitVerdict struct {
 func (v *visit) permitAnswer(l gemini.Loan) permitAnswer {
 	a := permitAnswer{
 		ID: l.ID, State: stateOf(l), Model: l.Model, Method: l.Method, Lane: l.Lane.String(), Class: l.Class, Feature: l.Feature,
-		GrantedAt: l.Granted.UTC(), ExpiresAt: l.Expires.UTC(), WaitedMS: v.obs.Waited.Milliseconds(),
-		Charged: chargedOf(l.Charged), Repeated: l.Repeated, TraceID: l.TraceID, Over: l.Over,
+		GrantedAt: l.Granted.UTC(), ExpiresAt: l.Expires.UTC(), WaitedMS: l.Waited.Milliseconds(),
+		Charged: chargedOf(l.Charged), Assumed: l.Assumed, Repeated: l.Repeated, TraceID: l.TraceID, Over: l.Over,
 	}
 	if a.State == string(gemini.LoanOpen) {
 		a.LeaseMS = max(0, l.Expires.Sub(l.Now).Milliseconds())

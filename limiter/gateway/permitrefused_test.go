@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,12 +37,22 @@ func TestPermitWaits(t *testing.T) {
 	first := s.permit(key)
 	second := make(chan answer)
 	go func() {
-		second <- s.send(http.MethodPost, permitsPath, `{"model":"`+flash+`","request":`+question+`,"wait_ms":60000}`, "x-goog-api-key", key)
+		second <- s.send(http.MethodPost, permitsPath, `{"model":"`+flash+`","request":`+question+`,"wait_ms":60000,"request_id":"second"}`, "x-goog-api-key", key)
 	}()
 	s.eventually("it waits", func() bool { return len(s.state().InPlace) > 0 })
 	s.permitOf(s.exchange(true, http.MethodPost, permitsPath+"/"+first.ID+"/release", "", "x-goog-api-key", key))
-	if p := s.permitOf(<-second); p.State != "open" {
+	p := s.permitOf(<-second)
+	if p.State != "open" || p.WaitedMS < 1 {
 		t.Errorf("%+v", p)
+	}
+	for _, again := range []answer{
+		s.exchange(true, http.MethodGet, permitsPath+"/"+p.ID, "", "x-goog-api-key", key),
+		s.exchange(true, http.MethodPost, permitsPath, `{"model":"`+flash+`","request":`+question+`,"request_id":"second"}`, "x-goog-api-key", key),
+		s.exchange(true, http.MethodPost, permitsPath+"/"+p.ID+"/settle", `{"status":200}`, "x-goog-api-key", key),
+	} {
+		if x := s.permitOf(again); x.WaitedMS != p.WaitedMS || again.header.Get(headerWaited) != fmt.Sprint(p.WaitedMS) {
+			t.Errorf("waited %d ms at first, then %d (%s)", p.WaitedMS, x.WaitedMS, again.header.Get(headerWaited))
+		}
 	}
 }
 

@@ -81,6 +81,9 @@ type Loan struct {
 	Charged limiter.Amounts `json:"charged"`         // the estimate while it is open, then what was used
 	Usage   *Usage          `json:"usage,omitempty"` // that was settled; nil when none was told
 	TraceID string          `json:"trace_id"`
+	// Assumed: nobody said what it used, as of Record.Assumed.
+	Assumed bool          `json:"assumed,omitempty"`
+	Waited  time.Duration `json:"waited,omitempty"` // for the permit
 	// Over is what would have refused it, where nothing may (TransportConfig.Observe).
 	Over string `json:"over,omitempty"`
 

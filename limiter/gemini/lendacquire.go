@@ -101,9 +101,9 @@ func (l *Lender) keep(c *call, id string, ask LoanAsk) (Loan, error) {
 		Loan: Loan{
 			ID: id, State: LoanOpen, Permit: p.ID, Owner: ask.Owner, Model: c.route.model, Method: c.route.method, Lane: p.Lane,
 			Class: c.caller.Class, Feature: c.caller.Feature, Path: c.caller.Path,
-			Granted: p.Granted, Expires: p.Expires, Charged: p.Amounts, TraceID: c.obs.TraceID, Over: c.obs.Over,
+			Granted: p.Granted, Expires: p.Expires, Charged: p.Amounts, TraceID: c.obs.TraceID, Over: c.obs.Over, Waited: c.obs.Waited,
 		},
-		Asked: c.routing.asked, Print: ask.print(c.caller), Begin: c.begin, WaitMS: c.obs.Waited.Milliseconds(), Estimate: c.obs.Estimate, Guess: c.guess.lent(), Probe: p.Probe,
+		Asked: c.routing.asked, Print: ask.print(c.caller), Begin: c.begin, Estimate: c.obs.Estimate, Guess: c.guess.lent(), Probe: p.Probe,
 	}
 	ctx, cancel := c.unhurried()
 	defer cancel()

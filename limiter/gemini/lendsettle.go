@@ -50,7 +50,7 @@ func (c *call) ends(held *loan, end LoanEnd) loan {
 	if c.obs.Used == (limiter.Amounts{}) {
 		c.took(end)
 	}
-	to.State, to.Charged = LoanSettled, c.obs.Used
+	to.State, to.Charged, to.Assumed = LoanSettled, c.obs.Used, c.obs.Assumed
 	if c.obs.HasUsage {
 		u := c.obs.Usage
 		to.Usage = &u
@@ -68,7 +68,7 @@ func (l *Lender) callOf(ctx context.Context, held *loan) *call {
 	}
 	c.obs.caller, c.obs.Lane, c.obs.TraceID, c.obs.Estimate = c.caller, held.Lane, held.TraceID, held.Estimate
 	c.obs.Permit = &limiter.Permit{ID: held.Permit, Lane: held.Lane, Class: held.Class, Granted: held.Granted, Expires: held.Expires, Amounts: held.Charged}
-	c.obs.Waited, c.obs.Over, c.obs.Sent = time.Duration(held.WaitMS)*time.Millisecond, held.Over, 1
+	c.obs.Waited, c.obs.Over, c.obs.Sent = held.Waited, held.Over, 1
 	if _, c.model, _ = l.t.cfg.Lanes.lookupOr(held.Model, held.Lane); c.model.Name == "" { // it was taken out of the configuration
 		c.model = Model{Name: held.Model, Context: DefaultContext, MaxOutput: DefaultMaxOutput}
 	}

@@ -38,7 +38,6 @@ type loan struct {
 	Print    string          `json:"print"` // of what was asked for
 	Asked    string          `json:"asked"` // the model, or alias, as the asker named it
 	Begin    time.Time       `json:"begin"` // of the ask
-	WaitMS   int64           `json:"wait_ms"`
 	Estimate limiter.Amounts `json:"estimate"`
 	Guess    lentGuess       `json:"guess"`
 	Sent     bool            `json:"sent,omitempty"` // usage of it was reported
