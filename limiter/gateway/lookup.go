@@ -13,7 +13,8 @@ import (
 const (
 	fresh    = time.Second
 	stale    = 10 * time.Minute
-	lookTime = 2 * time.Second
+	lookTime = time.Second
+	lookRest = 3 * time.Second // after a look in vain nobody else waits for another
 	mostKept = 4096
 )
 
@@ -31,21 +32,31 @@ func (k *Keys) Lookup(ctx context.Context, key string) (Identity, error) {
 	return l.identity, l.err
 }
 
-// look asks Redis, and falls back on what was known when Redis is away.
+// look asks Redis, and falls back on what was known when Redis is away. A person
+// waits for its answer, so that is found out once in a while and not by each call.
 func (k *Keys) look(ctx context.Context, hash string, now time.Time, last lookup) lookup {
+	if err := k.cache.away(now); err != nil {
+		return last.instead(err, now)
+	}
 	// The client may leave meanwhile; that says nothing about Redis.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 	defer cancel()
-	at := now
 	i, err := k.read(ctx, hash)
 	if err != nil && !errors.Is(err, ErrUnknownKey) && !errors.Is(err, ErrRevoked) {
-		if last.identity.ID == "" || last.err != nil || now.Sub(last.at) >= stale {
-			return lookup{err: err}
-		}
-		i, err, at = last.identity, nil, last.at
+		k.cache.rest(err, k.now().Add(lookRest))
+		return last.instead(err, now)
 	}
-	l := lookup{identity: i, err: err, at: at, asked: now}
+	l := lookup{identity: i, err: err, at: now, asked: now}
+	k.cache.rest(nil, time.Time{})
 	k.cache.put(hash, l)
+	return l
+}
+
+// instead is what counts while Redis does not answer: what was known, for a while.
+func (l lookup) instead(err error, now time.Time) lookup {
+	if l.identity.ID == "" || l.err != nil || now.Sub(l.at) >= stale {
+		return lookup{err: err}
+	}
 	return l
 }
 
@@ -54,13 +65,33 @@ type lookup struct {
 	identity Identity
 	err      error // nil, ErrUnknownKey or ErrRevoked
 	at       time.Time
-	asked    time.Time // last, also in vain: an outage must not hold up every call
+	asked    time.Time // last
 }
 
 // lookups remember them by hash. The zero value works.
 type lookups struct {
 	mu   sync.Mutex
 	kept map[string]lookup // guarded by mu
+
+	trouble error     // that the last look met; nil when it got an answer; guarded by mu
+	until   time.Time // nobody looks before; guarded by mu
+}
+
+// away is why nobody looks now; nil when Redis answers, or is to be tried again.
+func (c *lookups) away(now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trouble == nil || now.Before(c.until) {
+		return c.trouble
+	}
+	c.until = now.Add(lookTime) // the others go on while this one tries
+	return nil
+}
+
+func (c *lookups) rest(trouble error, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trouble, c.until = trouble, until
 }
 
 func (c *lookups) get(hash string) (lookup, bool) {

@@ -95,7 +95,7 @@ func (a *away) known(now time.Time, wait time.Duration) error {
 func (a *away) note(cause error, now time.Time, wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cause, a.until = cause, now.Add(wait)
+	a.cause, a.until = cause, now.Add(3*wait) // people wait: one call in a while finds out
 }
 
 func (a *away) clear() {

@@ -90,6 +90,9 @@ func (c *call) judge(a *answer, got Answer) {
 	if c.neverFits(v) {
 		v = Verdict{Kind: Permanent, Scope: ScopeJob, Reason: reasonNeverFits, Limit: v.Limit, Bucket: v.Bucket, Evidence: v.Evidence}
 	}
+	if c.route.wrongMethod(v) {
+		v.Scope = ScopeJob
+	}
 	c.obs.Verdict = &v
 	if got.Status >= 400 {
 		c.obs.Decision = limiter.AdmittedThenProviderRejected

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"net/http"
-	"strings"
 
 	"nightshift/limiter"
 )
@@ -34,7 +33,7 @@ func lentRoute(model, method string) (route, error) {
 // say is what such calls had so far.
 func (e *Estimator) given(a Ask, x LoanAmounts) Estimate {
 	most := a.Model.MaxOutput
-	if strings.Contains(a.Model.Name, "embedding") {
+	if embeds(a.Model.Name) {
 		most = 0
 	}
 	in, out := max(0, x.InputTokens), x.OutputTokens

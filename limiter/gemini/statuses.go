@@ -144,7 +144,7 @@ func badRequest(e *evidence) (Verdict, bool) {
 func notFound(e *evidence) (Verdict, bool) {
 	switch {
 	case e.said("models/", "model ") && e.said("not found", "not supported", "no longer available", "deprecated", "shut down"):
-		return verdict(Permanent, ScopeModel, "model_not_found", "the message names the model")
+		return verdict(Permanent, ScopeModel, reasonNoModel, "the message names the model")
 	case e.html || strings.TrimSpace(e.text) == "":
 		return verdict(Unknown, ScopeModel, "not_the_api", "status 404 without an answer of the API: is the base URL right?")
 	}

@@ -31,6 +31,9 @@ var reasonWords = map[string]string{
 
 // inWords is a verdict's reason for people, with its stable name.
 func inWords(v Verdict) string {
+	if v.Kind == BudgetStop && v.Reason == "limit_zero" {
+		return "the provider gives the project no paid quota any more (" + v.Reason + ")"
+	}
 	words := "the provider refuses calls"
 	if v.Credential {
 		words = "the provider refuses the API key"
