@@ -15,11 +15,20 @@ func newKeysCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Say who may call through the gateway, and as what",
-		Args:  cobra.NoArgs,
+		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newKeysAddCmd(f), newKeysAdoptCmd(f), newKeysListCmd(f), newKeysRotateCmd(f), newKeysRevokeCmd(f))
+	quiet(cmd)
 	return cmd
+}
+
+// noCommand says which there are; a word of that length may be a key.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageErrorf("`nightshift keys` has no such command: want add, adopt, list, rotate or revoke%s", didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
 // withKeys reaches the shared keys; the event that do gives is noted.

@@ -21,7 +21,7 @@ func newKeysAdoptCmd(f *factory) *cobra.Command {
 			"keeps its hash. Calls that come with it count for its class and feature; the key itself is never sent on.",
 		Example: "  nightshift keys adopt --feature chat < team-key.txt\n" +
 			"  nightshift keys adopt --feature chat --from-env TEAM_KEY --rpm 300",
-		Args: cobra.NoArgs,
+		Args: noArgument(": pipe the key in, or name its variable with --from-env; the shell may have kept the key in its history"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.make(cmd, func(ctx context.Context, keys *gateway.Keys, who gateway.Identity) (string, error) {
 				key, err := o.existing(o.FromEnv)
@@ -43,6 +43,9 @@ func (f *factory) existing(fromEnv string) (string, error) {
 	if fromEnv != "" {
 		if key := strings.TrimSpace(os.Getenv(fromEnv)); key != "" {
 			return key, nil
+		}
+		if likeSecret(fromEnv) {
+			return "", usageErrorf("--from-env: want the name of a variable that holds the key; there is none of that name")
 		}
 		return "", usageErrorf("--from-env: the variable %s is not set", fromEnv)
 	}

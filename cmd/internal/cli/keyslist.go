@@ -24,7 +24,7 @@ func newKeysListCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Show who has a key; never the key itself",
-		Args:  cobra.NoArgs,
+		Args:  noArgument(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.withKeys(cmd.Context(), func(be *backend, keys *gateway.Keys) (*limiter.Event, error) {
 				rows, err := f.keyRows(cmd.Context(), be, keys)

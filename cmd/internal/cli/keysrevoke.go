@@ -11,7 +11,7 @@ func newKeysRevokeCmd(f *factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "End a key with all its secrets; every gateway refuses it within a second",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneKeyNamed,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withKeys(cmd.Context(), func(be *backend, keys *gateway.Keys) (*limiter.Event, error) {
 				who, err := keys.Revoke(cmd.Context(), args[0])

@@ -29,7 +29,7 @@ func newKeysRotateCmd(f *factory) *cobra.Command {
 		Example: "  nightshift keys rotate web-chat                 # the old secret holds until tomorrow\n" +
 			"  nightshift keys rotate web-chat --grace 0       # it leaked: it ends within a second\n" +
 			"  nightshift keys rotate web-chat --adopt < new-team-key.txt",
-		Args: cobra.ExactArgs(1),
+		Args: oneKeyNamed,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	fl := cmd.Flags()
