@@ -153,4 +153,6 @@ func keyHash(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+var idPattern = regexp.MustCompile(`^k_[0-9a-f]{12}$`)
+
 func idOf(hash string) string { return "k_" + hash[:12] }

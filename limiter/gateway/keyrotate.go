@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -80,12 +81,19 @@ func (k *Keys) rotation(old string, was Identity, fresh string, now Identity, gr
 	return fields
 }
 
+// assigned is a line of a shell or of an .env file; = at a key's own end is none.
+var assigned = regexp.MustCompile(`^\s*(export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=+[^=]`)
+
 // adoptable says why a key that is there already cannot be taken over. It
 // never has the key in it.
 func adoptable(key string) error {
 	switch {
 	case len(key) < leastKey || len(key) > 512:
 		return &IdentityError{"key", fmt.Sprintf("want %d to 512 characters, it has %d", leastKey, len(key))}
+	case strings.ContainsAny(key, "\"'`"):
+		return &IdentityError{"key", "it has quotes: give what stands between them"}
+	case assigned.MatchString(key):
+		return &IdentityError{"key", "it begins with a variable's name: give what stands after the ="}
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return &IdentityError{"key", "it holds a space, a line break or a character that no header can carry"}
 	case strings.HasPrefix(key, SecretPrefix):

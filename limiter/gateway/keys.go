@@ -66,6 +66,9 @@ func newSecret() string { return SecretPrefix + rand.Text() + rand.Text() }
 
 func (k *Keys) put(ctx context.Context, key string, i Identity) (string, error) {
 	i.Name = strings.TrimSpace(i.Name)
+	if idPattern.MatchString(i.Name) {
+		return "", &IdentityError{"name", "that is the shape of a key's id: want another name, since keys are named by either"}
+	}
 	if err := i.check(k.now()); err != nil {
 		return "", err
 	}

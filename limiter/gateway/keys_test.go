@@ -172,7 +172,8 @@ func TestAdopt(t *testing.T) {
 	if _, err := k.Adopt(t.Context(), theirKey, chatKey); !errors.As(err, &taken) || taken.Known.Revoked.IsZero() {
 		t.Errorf("a revoked key was adopted: %v", err)
 	}
-	for _, bad := range []string{"", "short", theirKey + " ", theirKey + "\n", theirKey + "ü", "nsk_" + strings.Repeat("A", 40), strings.Repeat("A", 600)} {
+	for _, bad := range []string{"", "short", theirKey + " ", theirKey + "\n", theirKey + "ü", "nsk_" + strings.Repeat("A", 40), `"` + theirKey + `"`, "'" + theirKey + "'",
+		"GEMINI_API_KEY=" + theirKey, "export KEY=" + theirKey, strings.Repeat("A", 600)} {
 		var wrong *IdentityError
 		if _, err := k.Adopt(t.Context(), bad, chatKey); !errors.As(err, &wrong) || wrong.Field != "key" || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
@@ -186,6 +187,7 @@ func TestIdentitiesThatCannotBe(t *testing.T) {
 	k := newKeyring(t)
 	for field, change := range map[string]func(*Identity){
 		"name":        func(i *Identity) { i.Name = "  " },
+		"name ":       func(i *Identity) { i.Name = "k_0123456789ab" },
 		"project":     func(i *Identity) { i.Project = "" },
 		"class":       func(i *Identity) { i.Class = "Very Important" },
 		"feature":     func(i *Identity) { i.Feature = "a/b" },
@@ -196,7 +198,7 @@ func TestIdentitiesThatCannotBe(t *testing.T) {
 		i := chatKey
 		change(&i)
 		var wrong *IdentityError
-		if _, _, err := k.Add(t.Context(), i); !errors.As(err, &wrong) || wrong.Field != field {
+		if _, _, err := k.Add(t.Context(), i); !errors.As(err, &wrong) || wrong.Field != strings.TrimSpace(field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -256,5 +258,24 @@ func TestLookupsAreBounded(t *testing.T) {
 	}
 	if _, ok := c.get("known"); !ok {
 		t.Error("the known key was pushed out")
+	}
+}
+
+// TestPastedKeys: what to do is said of the commonest slips, and a key that ends
+// with = is none of them.
+func TestPastedKeys(t *testing.T) {
+	t.Parallel()
+	k := newKeyring(t)
+	for bad, want := range map[string]string{
+		"GEMINI_API_KEY=" + theirKey:        "what stands after the =",
+		"export GEMINI_API_KEY=" + theirKey: "what stands after the =",
+		`"` + theirKey + `"`:                "what stands between them",
+	} {
+		if _, err := k.Adopt(t.Context(), bad, chatKey); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), theirKey) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if _, err := k.Adopt(t.Context(), theirKey+"==", chatKey); err != nil {
+		t.Error(err)
 	}
 }
