@@ -180,6 +180,8 @@ func TestRoutesAreChecked(t *testing.T) {
 	}{
 		{RoutesConfig{Aliases: map[string]string{"a": "b", "b": "c", "c": "a"}}, "routes.a: goes round in a circle: a → b → c → a"},
 		{RoutesConfig{Aliases: map[string]string{"a": "a"}}, "routes.a: goes round in a circle: a → a"},
+		{RoutesConfig{Aliases: map[string]string{"A": oldModel, "a": newModel}}, "routes.a: is the same name as routes.A, since names match without case"},
+		{RoutesConfig{Aliases: map[string]string{"models/x": oldModel}}, "routes.models/x: want the name without models/: write x"},
 		{RoutesConfig{Aliases: map[string]string{"fast": "gemini-9"}}, `routes.fast: "gemini-9" is not configured`},
 		{RoutesConfig{Aliases: map[string]string{"fast": ""}}, "routes.fast: want the name of a model"},
 		{RoutesConfig{Aliases: map[string]string{oldModel: newModel}}, "routes." + oldModel + ": " + oldModel + " is a model's own name"},

@@ -11,9 +11,9 @@ import (
 // resolves aliases, and puts the buckets of pairs in the place of their names.
 func (r *Routes) check() error {
 	r.aliases = map[string]string{}
-	given := map[string]string{}
-	for name, to := range r.cfg.Aliases {
-		given[NormalizeModel(name)] = NormalizeModel(to)
+	given, err := r.names()
+	if err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		to, err := r.follow(name, given)
@@ -37,6 +37,23 @@ func (r *Routes) check() error {
 		p.From, p.To = from.Name, to.Name
 	}
 	return nil
+}
+
+// names gives the aliases as they are looked up. Two that differ only in case are one
+// name, and either could win.
+func (r *Routes) names() (map[string]string, error) {
+	given, keys := map[string]string{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.cfg.Aliases)) {
+		short := NormalizeModel(name)
+		if strings.HasPrefix(strings.ToLower(name), "models/") {
+			return nil, fmt.Errorf("routes.%s: want the name without models/: write %s", name, short)
+		}
+		if other, ok := keys[short]; ok {
+			return nil, fmt.Errorf("routes.%s: is the same name as routes.%s, since names match without case: want one of them", name, other)
+		}
+		given[short], keys[short] = NormalizeModel(r.cfg.Aliases[name]), name
+	}
+	return given, nil
 }
 
 // follow goes from an alias to its model.
