@@ -41,7 +41,7 @@ func (g *Gateway) callerOf(ctx context.Context, key string, h http.Header, needF
 	if refused != nil {
 		return who, gemini.Caller{}, refused
 	}
-	class, refused := g.classOf(who, h.Get(headerClass))
+	class, refused := g.classOf(who, strings.ToLower(headerClass), h.Get(headerClass))
 	if refused != nil {
 		return who, gemini.Caller{}, refused
 	}
@@ -122,8 +122,9 @@ func badKey(message string) *apiError {
 	return e
 }
 
-// classOf gives the identity's class, or a lower one that the caller asks for.
-func (g *Gateway) classOf(who Identity, asked string) (string, *apiError) {
+// classOf gives the identity's class, or a lower one that the caller asks for in a
+// header or a field of the body.
+func (g *Gateway) classOf(who Identity, field, asked string) (string, *apiError) {
 	own := slices.Index(g.cfg.Classes, who.Class)
 	if own < 0 {
 		return "", fail(http.StatusBadRequest, failedPrecondition, "key %s is for class %q, which is not configured (configured: %s)",
@@ -135,9 +136,9 @@ func (g *Gateway) classOf(who Identity, asked string) (string, *apiError) {
 	at := slices.Index(g.cfg.Classes, asked)
 	switch {
 	case at < 0:
-		return "", badRequest("x-nightshift-class: no such class is configured (configured: %s)", strings.Join(g.cfg.Classes, ", "))
+		return "", badRequest("%s: no such class is configured (configured: %s)", field, strings.Join(g.cfg.Classes, ", "))
 	case at < own:
-		return "", fail(http.StatusForbidden, permissionDenied, "key %s is for class %s: x-nightshift-class may lower it, it may not raise it to %s", who.ID, who.Class, asked)
+		return "", fail(http.StatusForbidden, permissionDenied, "key %s is for class %s: %s may lower it, it may not raise it to %s", who.ID, who.Class, field, asked)
 	}
 	return asked, nil
 }

@@ -65,21 +65,21 @@ func TestObserveRefuses(t *testing.T) {
 	key := s.key("bulk", "")
 	good := `{"model":"` + flash + `","feature":"f","status":200}`
 	for field, wrong := range map[string]string{
-		"call 1: model":            `{"feature":"f"}`,
-		"call 1: model: no limits": `{"model":"unheard-of","feature":"f"}`,
-		"call 1: feature":          `{"model":"` + flash + `"}`,
-		"call 1: feature: ":        `{"model":"` + flash + `","feature":"A b"}`,
-		"raise it to interactive":  `{"model":"` + flash + `","feature":"f","class":"interactive"}`,
-		"no such class":            `{"model":"` + flash + `","feature":"f","class":"vip"}`,
-		"call 1: input_tokens":     `{"model":"` + flash + `","feature":"f","input_tokens":-1}`,
-		"call 1: output_tokens":    `{"model":"` + flash + `","feature":"f","output_tokens":2000000000}`,
-		"call 1: status":           `{"model":"` + flash + `","feature":"f","status":99}`,
-		"call 1: latency_ms":       `{"model":"` + flash + `","feature":"f","latency_ms":-5}`,
-		"call 1: first_token_ms":   `{"model":"` + flash + `","feature":"f","latency_ms":5,"first_token_ms":6}`,
-		"call 1: trace_id":         `{"model":"` + flash + `","feature":"f","trace_id":"a b"}`,
-		"unknown field":            `{"model":"` + flash + `","feature":"f","prompt":"secret"}`,
-		"want a call":              `{"model":`,
-		"cannot unmarshal":         `{"model":"` + flash + `","feature":"f","status":"ok"}`,
+		"call 1: model":                           `{"feature":"f"}`,
+		"call 1: model: no limits":                `{"model":"unheard-of","feature":"f"}`,
+		"call 1: feature":                         `{"model":"` + flash + `"}`,
+		"call 1: feature: ":                       `{"model":"` + flash + `","feature":"A b"}`,
+		"raise it to interactive":                 `{"model":"` + flash + `","feature":"f","class":"interactive"}`,
+		"no such class":                           `{"model":"` + flash + `","feature":"f","class":"vip"}`,
+		"call 1: input_tokens":                    `{"model":"` + flash + `","feature":"f","input_tokens":-1}`,
+		"call 1: output_tokens":                   `{"model":"` + flash + `","feature":"f","output_tokens":2000000000}`,
+		"call 1: status":                          `{"model":"` + flash + `","feature":"f","status":99}`,
+		"call 1: latency_ms":                      `{"model":"` + flash + `","feature":"f","latency_ms":-5}`,
+		"call 1: first_token_ms":                  `{"model":"` + flash + `","feature":"f","latency_ms":5,"first_token_ms":6}`,
+		"call 1: trace_id":                        `{"model":"` + flash + `","feature":"f","trace_id":"a b"}`,
+		"unknown field":                           `{"model":"` + flash + `","feature":"f","prompt":"secret"}`,
+		"want a call":                             `{"model":`,
+		"status: want a whole number, not string": `{"model":"` + flash + `","feature":"f","status":"ok"}`,
 	} {
 		got := s.send(http.MethodPost, "/v1/observe", "["+good+","+wrong+"]", "x-goog-api-key", key)
 		if e := s.rpcError(got); got.status/100 != 4 || !strings.Contains(e.Message, field) {

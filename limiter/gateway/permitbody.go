@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 )
 
 // wants refuses another method.
@@ -50,7 +49,7 @@ func decodeObject(raw []byte, into any) *apiError {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return badRequest("want a JSON object: %.300s", clean(strings.TrimPrefix(err.Error(), "json: ")))
+		return badJSON("a JSON object", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return badRequest("want a JSON object, and nothing after it")

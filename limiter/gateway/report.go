@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"nightshift/limiter/gemini"
@@ -54,7 +53,7 @@ func (v *visit) reports() ([]report, *apiError) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&list); err != nil {
-		return nil, badRequest("want a call or a list of calls as JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, badJSON("a call or a list of calls as JSON", err)
 	}
 	switch _, err := dec.Token(); {
 	case !errors.Is(err, io.EOF):
@@ -117,7 +116,7 @@ func (v *visit) named(class, feature string) (string, string, *apiError) {
 	if class != "" {
 		var err *apiError
 		// The key's class is as high as its holder may say.
-		if was.Class, err = v.g.classOf(Identity{ID: v.who.ID, Class: v.caller.Class}, class); err != nil {
+		if was.Class, err = v.g.classOf(Identity{ID: v.who.ID, Class: v.caller.Class}, "class", class); err != nil {
 			return "", "", err
 		}
 	}
