@@ -57,6 +57,19 @@ type IdentityError struct{ Field, Why string }
 // Error is field and reason.
 func (e *IdentityError) Error() string { return e.Field + ": " + e.Why }
 
+// RevokedError says of which key it was wanted that it is revoked. It is an ErrRevoked.
+type RevokedError struct{ Known Identity }
+
+// Error says since when.
+func (e *RevokedError) Error() string {
+	return fmt.Sprintf("key %s (%s) was revoked on %s and stays so", e.Known.ID, e.Known.Name, e.Known.Revoked.UTC().Format(timeText))
+}
+
+// Unwrap gives ErrRevoked.
+func (e *RevokedError) Unwrap() error { return ErrRevoked }
+
+const timeText = "2006-01-02 15:04:05 UTC"
+
 // TakenError says that a key is already known.
 type TakenError struct {
 	Known   Identity
@@ -65,7 +78,14 @@ type TakenError struct {
 
 // Error says where the key is known, and what follows from that.
 func (e *TakenError) Error() string {
-	if e.Known.Project == e.Project {
+	switch {
+	case !e.Known.Rotated.IsZero():
+		return fmt.Sprintf("the key is an old secret of %s (%s), rotated on %s: a newer one stands for it",
+			e.Known.ID, e.Known.Name, e.Known.Rotated.UTC().Format(timeText))
+	case !e.Known.Revoked.IsZero():
+		return fmt.Sprintf("the key was %s (%s), revoked on %s, and stays so: adopt another key of the team's, or make one with `nightshift keys add`",
+			e.Known.ID, e.Known.Name, e.Known.Revoked.UTC().Format(timeText))
+	case e.Known.Project == e.Project:
 		return fmt.Sprintf("the key is known already as %s (%s)", e.Known.ID, e.Known.Name)
 	}
 	return fmt.Sprintf("the key is known already as %s (%s) of project %q: a key belongs to one project, since quota is counted by project and not by key",

@@ -31,8 +31,10 @@ func (k *Keys) all(ctx context.Context, from redis.Cmdable) (map[string]Identity
 }
 
 // pick looks an identity up by its id or its name, with its newest secret's hash.
+// A *RevokedError is a name that only revoked keys have: it names the last.
 func pick(all map[string]Identity, id string) (hash string, found Identity, err error) {
 	var named []string
+	var gone Identity
 	for h, i := range all {
 		if !i.Rotated.IsZero() {
 			continue
@@ -40,12 +42,18 @@ func pick(all map[string]Identity, id string) (hash string, found Identity, err 
 		if i.ID == id {
 			return h, i, nil
 		}
+		if i.Name == id && i.Revoked.After(gone.Revoked) {
+			gone = i
+		}
 		if i.Name == id && i.Revoked.IsZero() {
 			hash, found, named = h, i, append(named, i.ID)
 		}
 	}
 	switch len(named) {
 	case 0:
+		if gone.ID != "" {
+			return "", gone, &RevokedError{gone}
+		}
 		return "", Identity{}, fmt.Errorf("keys: %q: %w", id, ErrUnknownKey)
 	case 1:
 		return hash, found, nil

@@ -54,7 +54,7 @@ func (k *Keys) Rotate(ctx context.Context, id string, r Rotation) (secret string
 func (k *Keys) rotated(i Identity, r Rotation) (Identity, error) {
 	at := k.now().UTC().Truncate(time.Second)
 	if !i.Revoked.IsZero() {
-		return i, fmt.Errorf("keys: %s: %w", i.ID, ErrRevoked)
+		return i, &RevokedError{i}
 	}
 	if !r.Expires.IsZero() {
 		i.Expires = r.Expires

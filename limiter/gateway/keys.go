@@ -123,7 +123,8 @@ func newest(all map[string]Identity, now time.Time) map[string]Identity {
 // Revoke ends a key with all its secrets, named by its id, or by its name when
 // only one key that holds has it. Every gateway refuses it within a second. It
 // gives the identity as it was revoked; revoking again changes nothing.
-// ErrUnknownKey is an id that no key has.
+// ErrUnknownKey is an id that no key has, a *RevokedError a name that only revoked
+// keys have.
 func (k *Keys) Revoke(ctx context.Context, id string) (gone Identity, err error) {
 	at := k.now().UTC().Truncate(time.Second)
 	err = k.change(ctx, func(all map[string]Identity) (map[string]string, error) {

@@ -98,7 +98,7 @@ func TestRevokedWithinASecond(t *testing.T) {
 	if err != nil || !again.Revoked.Equal(gone.Revoked) {
 		t.Errorf("revoked again: %+v, %v", again, err)
 	}
-	if _, err := k.Revoke(t.Context(), "chat"); !errors.Is(err, ErrUnknownKey) {
+	if _, err := k.Revoke(t.Context(), "chat"); !errors.Is(err, ErrRevoked) || !strings.Contains(err.Error(), "(chat) was revoked on 2026-11-30 12:00:00 UTC") {
 		t.Errorf("by the name of a revoked key: %v", err)
 	}
 	if list, err := k.List(t.Context()); err != nil || len(list) != 1 || list[0].Revoked.IsZero() {
@@ -169,7 +169,8 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	var taken *TakenError
-	if _, err := k.Adopt(t.Context(), theirKey, chatKey); !errors.As(err, &taken) || taken.Known.Revoked.IsZero() {
+	if _, err := k.Adopt(t.Context(), theirKey, chatKey); !errors.As(err, &taken) || taken.Known.Revoked.IsZero() ||
+		!strings.Contains(err.Error(), "(chat), revoked on 2026-11-30 12:00:00 UTC, and stays so: adopt another") {
 		t.Errorf("a revoked key was adopted: %v", err)
 	}
 	for _, bad := range []string{"", "short", theirKey + " ", theirKey + "\n", theirKey + "ü", "nsk_" + strings.Repeat("A", 40), `"` + theirKey + `"`, "'" + theirKey + "'",

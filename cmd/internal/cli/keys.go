@@ -58,11 +58,12 @@ var keyFlags = map[string]string{
 
 // noKey says what to do about a key that is not there, or no longer.
 func noKey(id string, err error) error {
+	var gone *gateway.RevokedError
 	switch {
+	case errors.As(err, &gone):
+		return usageErrorf("%w; `nightshift keys add` makes another", err)
 	case errors.Is(err, gateway.ErrUnknownKey):
 		return usageErrorf("no key %q; `nightshift keys list` shows them", id)
-	case errors.Is(err, gateway.ErrRevoked):
-		return usageErrorf("%s was revoked and stays so; `nightshift keys add` makes another", id)
 	case errors.Is(err, gateway.ErrExpired):
 		return usageErrorf("%s has expired; give it another end with --expires", id)
 	}
