@@ -154,7 +154,8 @@ func (r *Ramp) StepTime() time.Duration { return r.Over / time.Duration(max(len(
 // Last holds at the last step.
 func (r *Ramp) Last() bool { return r.Step >= len(r.Steps)-1 }
 
-// Arrived holds once all calls have been moved for the time of a step.
+// Arrived holds once all calls have been moved for the time of a step, also of a ramp
+// that stands still or is held since.
 func (r *Ramp) Arrived() bool { return r.Active() && r.Last() && r.Ramped >= r.StepTime() }
 
 // Check names the first field that cannot be.

@@ -44,7 +44,7 @@ func (f *factory) printRamps(all []gemini.Ramp) error {
 	t := newTable("SCOPE", "FROM", "TO", "SHARE", "STATE", "SINCE", "WHY").numeric(3)
 	rows := []rampRow{}
 	for _, r := range all {
-		t.row(r.Scope, r.From, r.To, scheduler.Share(r.SharePPM()), rampState(r), clock(r.Since, f.now()), r.Why)
+		t.row(r.Scope, r.From, r.To, scheduler.Share(r.SharePPM()), rampState(r), clock(stateSince(r), f.now()), r.Why)
 		rows = append(rows, rampRowOf(r))
 	}
 	if len(all) == 0 && f.opts.output != "json" {
@@ -55,7 +55,7 @@ func (f *factory) printRamps(all []gemini.Ramp) error {
 
 func rampState(r gemini.Ramp) string {
 	switch {
-	case r.Arrived():
+	case r.Phase == gemini.RampMoving && r.Arrived():
 		return "all moved"
 	case r.Phase == gemini.RampMoving:
 		return fmt.Sprintf("moving, step %d of %d", r.Step+1, len(r.Steps))
@@ -67,6 +67,15 @@ func rampState(r gemini.Ramp) string {
 		return "rolled back by " + r.HeldBy
 	}
 	return string(r.Phase)
+}
+
+// stateSince is since when rampState holds: a share since it was reached, however often
+// the ramp stood still or was held at it since then.
+func stateSince(r gemini.Ramp) time.Time {
+	if r.Phase == gemini.RampMoving {
+		return r.Changed
+	}
+	return r.Since
 }
 
 func newRampShowCmd(f *factory) *cobra.Command {
@@ -111,7 +120,7 @@ func dashIf(none bool, d time.Duration) string {
 func (o *rampOptions) describeRamp(r gemini.Ramp, l gemini.RampLimits, s scheduler.Status) {
 	now := o.now()
 	line := func(format string, a ...any) { fmt.Fprintf(o.Out, format+"\n", a...) }
-	line("%s: %s of the callers since %s; %s since %s", rampTitle(r), scheduler.Share(r.SharePPM()), clock(r.Changed, now), rampState(r), clock(r.Since, now))
+	line("%s: %s of the callers since %s; %s since %s", rampTitle(r), scheduler.Share(r.SharePPM()), clock(r.Changed, now), rampState(r), clock(stateSince(r), now))
 	if r.Why != "" {
 		line("why: %s", r.Why)
 	}
