@@ -81,20 +81,20 @@ func TestWaitingIsFair(t *testing.T) {
 		b.weighed(1)
 		held := b.granted(b.request("interactive", tokens(1)))
 		var line []Request
-		for i := range 12 {
+		for i := range 6 {
 			a, first, second := b.caller("interactive", "a", time.Minute, tokens(1)), b.caller("interactive", "b", time.Minute, tokens(1)), b.caller("interactive", "b", time.Minute, tokens(1))
 			a.Path.Key, first.Path.Key, second.Path.Key = "k1", "k2", "k"+strconv.Itoa(3+i)
 			line = append(line, second, first, a)
 		}
 		got := map[string]int{}
 		b.serve(line, held, func(served int, q Request) []Request {
-			if served < 16 {
+			if served < 8 {
 				got[q.Path.Tenant]++
 			}
 			return nil
 		})
-		if want := map[string]int{"a": 12, "b": 4}; !maps.Equal(got, want) {
-			b.Errorf("of the first sixteen %v; want %v", got, want)
+		if want := map[string]int{"a": 6, "b": 2}; !maps.Equal(got, want) {
+			b.Errorf("of the first eight %v; want %v", got, want)
 		}
 	})
 }
@@ -130,17 +130,17 @@ func TestLateTurn(t *testing.T) {
 		b.weighed(1)
 		held := b.granted(b.request("interactive", tokens(1)))
 		ask := func(tenant string) (line []Request) {
-			for range 8 {
+			for range 5 {
 				line = append(line, b.caller("interactive", tenant, time.Minute, tokens(1)))
 			}
 			return line
 		}
 		got := 0
 		b.serve(append(ask("b"), ask("b")...), held, func(served int, q Request) []Request {
-			if served > 4 && served <= 10 && q.Path.Tenant == "c" {
+			if served > 3 && served <= 9 && q.Path.Tenant == "c" {
 				got++
 			}
-			if served == 4 {
+			if served == 3 {
 				return ask("c")
 			}
 			return nil

@@ -34,6 +34,13 @@ func acquireWaiting(ctx context.Context, gate Gate, req limiter.Request, budget 
 	return permit, err
 }
 
+// leftError is the context's end between two asks: the last was answered, so nothing
+// can have been granted.
+type leftError struct{ error }
+
+// Unwrap gives the context's error.
+func (e leftError) Unwrap() error { return e.error }
+
 // wait is a caller who waits in place.
 type wait struct {
 	gate    Gate
@@ -64,7 +71,7 @@ func (w *wait) acquire(ctx context.Context) (*limiter.Permit, error) {
 			return nil, err
 		}
 		if !sleep(ctx, pause) {
-			return nil, ctx.Err()
+			return nil, leftError{ctx.Err()}
 		}
 	}
 }

@@ -56,7 +56,10 @@ func (c *call) acquire(budget time.Duration) error {
 		return nil
 	}
 	var denied *limiter.Denied
-	if !errors.As(err, &denied) || denied.Reason == limiter.ReasonUnavailable && c.asked {
+	var left leftError
+	switch {
+	case errors.As(err, &left):
+	case !errors.As(err, &denied) || denied.Reason == limiter.ReasonUnavailable && c.asked:
 		c.giveBack(req)
 	}
 	return err

@@ -73,7 +73,7 @@ func TestExplainSentences(t *testing.T) {
 		{
 			"its turn",
 			askedAt22("bulk", &limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 1000}),
-			"Not now: there is room, but 4,310 jobs wait and have their turn first. A job of the kind would get its place in the line of its run; all that waits now is through by about 23:10:00.",
+			"Not now: there is room, but 4,310 calls wait and have their turn first. A job of the kind would get its place in the line of its run; all that waits now is through by about 23:10:00.",
 		},
 		{
 			"its pace",

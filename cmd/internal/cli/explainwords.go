@@ -81,7 +81,7 @@ func (w explainWords) why(e *explained) string {
 	case limiter.ReasonSmoothing:
 		return fmt.Sprintf("there is room, but %s keeps an even pace, so that whoever comes new does not meet a full window", e.Class)
 	case limiter.ReasonTurn:
-		return fmt.Sprintf("there is room, but %s jobs wait and have their turn first", humanize.Comma(waiting(e.Lane)))
+		return fmt.Sprintf("there is room, but %s calls wait and have their turn first", humanize.Comma(waiting(e.Lane)))
 	case limiter.ReasonPaused:
 		if p := pauseFor(e); p != nil {
 			return pauseSentence(p, w.now)

@@ -40,7 +40,7 @@ func waiting(s limiter.LaneState) int64 {
 	for _, l := range s.Leaves {
 		n += l.Waiting
 	}
-	return n
+	return n + int64(len(s.InPlace))
 }
 
 // amount prints money as dollars and everything else as a count.

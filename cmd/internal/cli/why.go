@@ -63,6 +63,9 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 		if found, traceErr := o.trace(be.conf); found || traceErr != nil {
 			return traceErr
 		}
+		if o.Run == "" && errors.Is(err, jobs.ErrNoRun) {
+			return o.nothing(be.conf, "no run")
+		}
 		return err
 	}
 	row, err := be.store.Row(ctx, run.ID, o.What)
@@ -80,7 +83,13 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 	if found, err := o.trace(be.conf); found || err != nil {
 		return err
 	}
-	return fmt.Errorf("nothing is called %q: no run, no lane, no queue, no row of %s (--run names another run), and no call in this machine's records (%s)", o.What, run.Title(), be.conf.recordsDir())
+	return o.nothing(be.conf, "no run, no row of "+run.Title()+" (--run names another run)")
+}
+
+// nothing says where a name was looked for in vain.
+func (o *whyOptions) nothing(conf *loaded, runs string) error {
+	return fmt.Errorf("nothing is called %q: no lane, no queue, %s, and no call in this machine's records (%s). "+
+		"Calls that were refused before it was known who calls are in the gateway's log only", o.What, runs, conf.recordsDir())
 }
 
 // lane explains a lane by its model or name, or the lane of a queue.

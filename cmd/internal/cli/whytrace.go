@@ -79,9 +79,17 @@ func traceEnd(r gemini.Record) string {
 	case r.Lent:
 		return lentEnd(r, why)
 	case r.Verdict != "":
-		return fmt.Sprintf("The provider answered HTTP %d after %s: %s (%s)", r.Status, seconds(time.Duration(r.TookMS)*time.Millisecond), orElse(why, "no reason given"), r.Verdict)
+		return fmt.Sprintf("The provider answered HTTP %d after %s: %s (%s)", r.Status, tookWords(r), orElse(why, "no reason given"), r.Verdict)
 	}
-	return fmt.Sprintf("Answered in %s (HTTP %d, finish %s)", seconds(time.Duration(r.TookMS)*time.Millisecond), r.Status, orElse(strings.ToLower(r.Finish), "not said"))
+	return fmt.Sprintf("Answered in %s (HTTP %d, finish %s)", tookWords(r), r.Status, orElse(strings.ToLower(r.Finish), "not said"))
+}
+
+// tookWords is how long a call took; records have no parts of a millisecond.
+func tookWords(r gemini.Record) string {
+	if r.TookMS <= 0 {
+		return "less than a millisecond"
+	}
+	return seconds(time.Duration(r.TookMS) * time.Millisecond)
 }
 
 // lentEnd says what the maker of a call told that went out directly.
