@@ -135,10 +135,15 @@ func (v *visit) explain(e *apiError) {
 	if slices.ContainsFunc(e.Details, func(d any) bool { info, is := d.(errorInfo); return is && info.Domain == "nightshift" }) {
 		return
 	}
-	e.info("nightshift", e.Status, map[string]string{
+	e.info("nightshift", e.Status, v.metadata())
+}
+
+// metadata is what is said of any call that is refused.
+func (v *visit) metadata() map[string]string {
+	return map[string]string{
 		"type": "request_refused", "gateway_decision": string(v.decision()), "trace_id": v.trace, "project": v.g.project,
 		"class": v.caller.Class, "feature": v.caller.Feature,
-	})
+	}
 }
 
 // end gives back what the visit held. The time of the last piece stays set: the

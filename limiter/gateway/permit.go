@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -119,7 +120,7 @@ func (v *visit) noPermit(err error) *apiError {
 	var unfit *gemini.LoanError
 	switch {
 	case errors.As(err, &unfit):
-		return loanRefusal(unfit)
+		return v.loanRefusal(unfit)
 	case errors.As(err, &refused):
 		return badRequest("%s", refused.Why)
 	case errors.As(err, &denied) && denied.Reason == limiter.ReasonUnavailable:
@@ -141,13 +142,17 @@ func (v *visit) noPermit(err error) *apiError {
 }
 
 // loanRefusal says what is wrong with a permit: 404 for one that this caller does
-// not have, 409 for one that is over.
-func loanRefusal(l *gemini.LoanError) *apiError {
+// not have, 409 for one that is over, under the trace of its own call.
+func (v *visit) loanRefusal(l *gemini.LoanError) *apiError {
 	status := notFound
 	if l.Status == http.StatusConflict {
 		status = aborted
 	}
 	e := fail(l.Status, status, "%s", l.Why)
-	e.info("nightshift", "PERMIT_"+l.Reason, nil)
+	v.refused, v.trace = true, cmp.Or(l.Loan.TraceID, v.trace)
+	about := v.metadata()
+	about["permit"] = l.Loan.ID
+	about["class"], about["feature"] = cmp.Or(l.Loan.Class, v.caller.Class), cmp.Or(l.Loan.Feature, v.caller.Feature)
+	e.info("nightshift", "PERMIT_"+l.Reason, about)
 	return e
 }

@@ -80,6 +80,10 @@ func (c *call) findLane() (err error) {
 		other = c.t.cfg.Lanes.lane(c.route.model)
 	}
 	c.obs.Lane, c.model, err = c.t.cfg.Lanes.lookupOr(c.route.model, other)
+	var unknown *UnknownModelError
+	if errors.As(err, &unknown) {
+		unknown.caller = c.caller
+	}
 	return err
 }
 

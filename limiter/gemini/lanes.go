@@ -119,6 +119,8 @@ type UnknownModelError struct {
 	Model   string
 	Project string
 	Known   []string // the models that are configured
+
+	caller Caller // on whose behalf it was asked for, if that is known
 }
 
 // Error names what to add to the configuration.
@@ -135,6 +137,7 @@ func (e *UnknownModelError) Error() string {
 func (e *UnknownModelError) Unwrap() error {
 	return &limiter.Denied{
 		Type: "quota_denied", Provider: "gemini", Project: e.Project, Model: e.Model,
+		Class: e.caller.Class, Feature: e.caller.Feature, Path: e.caller.Path, TraceID: e.caller.TraceID,
 		Reason: limiter.ReasonUnknownLane, Decision: limiter.RejectedLocally, Permanent: true, Detail: e.Error(),
 	}
 }

@@ -97,6 +97,7 @@ type LoanError struct {
 	Status int    // what an HTTP server should answer: 404 or 409
 	Reason string // for programs: "NOT_FOUND", "SETTLED", "RELEASED", "LAPSED", "IN_USE", "REQUEST_ID_REUSED"
 	Why    string // for people
+	Loan   Loan   // that it is about, as it is; only its ID where the asker may see no more
 }
 
 // Error is the reason for people.
@@ -104,11 +105,11 @@ func (e *LoanError) Error() string { return e.Why }
 
 func noLoan(id string) error {
 	return &LoanError{http.StatusNotFound, "NOT_FOUND", fmt.Sprintf(
-		"permit %.80q is not known: it was not given to the identity of this key, or its lease or its end is more than %d minutes ago", id, int(loanKept.Minutes()))}
+		"permit %.80q is not known: it was not given to the identity of this key, or its lease or its end is more than %d minutes ago", id, int(loanKept.Minutes())), Loan{ID: id}}
 }
 
-func conflict(reason, format string, args ...any) error {
-	return &LoanError{http.StatusConflict, reason, fmt.Sprintf(format, args...)}
+func (l *loan) conflict(reason, format string, args ...any) error {
+	return &LoanError{http.StatusConflict, reason, fmt.Sprintf(format, args...), l.Loan}
 }
 
 // LoanEnd is what the holder of a loan says of its call.

@@ -166,7 +166,7 @@ func (l *Lender) known(c *call, id string, ask LoanAsk) (*loan, error) {
 // answers says why a loan is no answer to an ask with its RequestID.
 func (l *loan) answers(ask LoanAsk, who Caller) error {
 	if l.Print != ask.print(who) {
-		return conflict("REQUEST_ID_REUSED", "request_id %q was used for another call: each call needs one of its own", ask.RequestID)
+		return l.conflict("REQUEST_ID_REUSED", "request_id %q was used for another call: each call needs one of its own", ask.RequestID)
 	}
 	return l.open(l.ID)
 }
@@ -177,16 +177,16 @@ func (l *loan) open(name string) error {
 	case l.State != LoanOpen:
 		return l.over(name)
 	case l.Lapsed:
-		return conflict("LAPSED", "the lease of permit %s ended at %s: take a new one, with another request_id", name, l.Expires.UTC().Format(time.RFC3339))
+		return l.conflict("LAPSED", "the lease of permit %s ended at %s: take a new one, with another request_id", name, l.Expires.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
 func (l *loan) over(name string) error {
 	if l.State == LoanReleased {
-		return conflict("RELEASED", "permit %s was released: nothing can be charged to it; report a call that was made all the same to /v1/observe", name)
+		return l.conflict("RELEASED", "permit %s was released: nothing can be charged to it; report a call that was made all the same to /v1/observe", name)
 	}
-	return conflict("SETTLED", "permit %s was settled: a call needs a new one", name)
+	return l.conflict("SETTLED", "permit %s was settled: a call needs a new one", name)
 }
 
 func (l *loan) repeated() Loan {

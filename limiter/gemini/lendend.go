@@ -39,6 +39,7 @@ func (l *Lender) away(ctx context.Context, cause error) error {
 	}
 	c := &call{t: l.t, ctx: ctx, obs: &Observation{}}
 	c.caller, _ = CallerFrom(ctx)
+	c.obs.TraceID, c.obs.Lane.Project = c.caller.TraceID, l.t.cfg.Lanes.lane("").Project
 	return c.unavailable(cause)
 }
 
@@ -76,7 +77,7 @@ func (l *Lender) Release(ctx context.Context, owner, id string) (Loan, error) {
 		case held.State == LoanSettled:
 			return loan{}, 0, held.over(id)
 		case held.Sent:
-			return loan{}, 0, conflict("IN_USE", "usage of permit %s was reported, so its call was sent: settle it", id)
+			return loan{}, 0, held.conflict("IN_USE", "usage of permit %s was reported, so its call was sent: settle it", id)
 		}
 		to := *held
 		to.State, to.Charged = LoanReleased, limiter.Amounts{}
