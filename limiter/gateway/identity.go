@@ -51,6 +51,18 @@ func (i Identity) over() error {
 	return ErrExpired
 }
 
+// endedByRotation holds for the old secret of a rotation without grace, while the
+// key itself holds.
+func (i Identity) endedByRotation() bool { return !i.Rotated.IsZero() && i.Revoked.Equal(i.Rotated) }
+
+// revokedAt is when the key of a secret ends, told apart from the rotation's second.
+func (i Identity) revokedAt(at time.Time) time.Time {
+	if !i.Rotated.IsZero() && !at.After(i.Rotated) {
+		return i.Rotated.Add(time.Second)
+	}
+	return at
+}
+
 // IdentityError names the field of an identity that cannot be.
 type IdentityError struct{ Field, Why string }
 

@@ -95,7 +95,8 @@ func jsonOf(i Identity) string {
 	return string(b)
 }
 
-// read gives what is stored under a hash; a revoked key's identity comes with ErrRevoked.
+// read gives what is stored under a hash; the identity of
+// a secret that no longer holds comes with ErrRevoked or ErrRotated.
 func (k *Keys) read(ctx context.Context, hash string) (Identity, error) {
 	got, err := k.rdb.HMGet(ctx, redisKeys, hash, hash+revokedField).Result()
 	if err != nil {
@@ -107,7 +108,11 @@ func (k *Keys) read(ctx context.Context, hash string) (Identity, error) {
 	}
 	revoked, _ := got[1].(string)
 	i, err := parseIdentity(text, revoked)
-	if err == nil && !i.Revoked.IsZero() {
+	switch {
+	case err != nil || i.Revoked.IsZero():
+	case i.endedByRotation():
+		err = ErrRotated
+	default:
 		err = ErrRevoked
 	}
 	return i, err

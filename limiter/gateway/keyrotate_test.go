@@ -69,9 +69,9 @@ func TestRotateAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.want(k.Keys, first, ErrRevoked)
+	k.want(k.Keys, first, ErrRotated)
 	k.now = k.now.Add(fresh)
-	k.want(late, first, ErrRevoked)
+	k.want(late, first, ErrRotated) // the key holds, this secret of it does not
 	third, _, err := k.Rotate(t.Context(), id, Rotation{Grace: time.Hour, Adopt: theirKey})
 	if err != nil || third != "" {
 		t.Fatalf("%q, %v", third, err)

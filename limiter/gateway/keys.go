@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,7 +86,7 @@ func (k *Keys) put(ctx context.Context, key string, i Identity) (string, error) 
 
 func (k *Keys) taken(ctx context.Context, hash string, i Identity) error {
 	known, err := k.read(ctx, hash)
-	if err != nil && !errors.Is(err, ErrRevoked) {
+	if err != nil && !over(err) {
 		return err
 	}
 	return &TakenError{Known: known, Project: i.Project}
@@ -133,8 +132,8 @@ func (k *Keys) Revoke(ctx context.Context, id string) (gone Identity, err error)
 		}
 		fields := map[string]string{}
 		for hash, i := range all {
-			if i.ID == gone.ID && i.Revoked.IsZero() {
-				fields[hash+revokedField] = at.Format(time.RFC3339)
+			if i.ID == gone.ID && (i.Revoked.IsZero() || i.endedByRotation()) {
+				fields[hash+revokedField] = i.revokedAt(at).Format(time.RFC3339)
 			}
 		}
 		if gone.Revoked.IsZero() {

@@ -42,7 +42,7 @@ func (k *Keys) look(ctx context.Context, hash string, now time.Time, last lookup
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 	defer cancel()
 	i, err := k.read(ctx, hash)
-	if err != nil && !errors.Is(err, ErrUnknownKey) && !errors.Is(err, ErrRevoked) {
+	if err != nil && !errors.Is(err, ErrUnknownKey) && !over(err) {
 		k.cache.rest(err, k.now().Add(lookRest))
 		return last.instead(err, now)
 	}
@@ -63,7 +63,7 @@ func (l lookup) instead(err error, now time.Time) lookup {
 // lookup is what Redis said of a key.
 type lookup struct {
 	identity Identity
-	err      error // nil, ErrUnknownKey or ErrRevoked
+	err      error // nil, ErrUnknownKey, ErrRevoked or ErrRotated
 	at       time.Time
 	asked    time.Time // last
 }
