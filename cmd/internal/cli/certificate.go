@@ -29,6 +29,7 @@ type certificate struct {
 
 	seen    [sha256.Size]byte // of the files, when they were last looked at; of follow's goroutine
 	settled bool              // what was seen is in use, or was said to be broken; likewise
+	used    [sha256.Size]byte // of the files that the current one is from; likewise
 	warned  time.Time         // likewise
 }
 
@@ -53,7 +54,7 @@ func (c *certificate) config() *tls.Config {
 
 func (c *certificate) use(cert *tls.Certificate, seen [sha256.Size]byte) {
 	c.current.Store(cert)
-	c.seen, c.settled, c.warned = seen, true, time.Time{}
+	c.seen, c.used, c.settled, c.warned = seen, seen, true, time.Time{}
 	c.log.Info("certificate", "cert", c.files.Cert, "names", names(cert), "until", cert.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	c.warnOfEnd()
 }
@@ -79,17 +80,32 @@ func (c *certificate) follow(ctx context.Context, tick <-chan time.Time, hup <-c
 func (c *certificate) look() {
 	c.warnOfEnd()
 	cert, seen, err := c.files.load()
+	if err == nil {
+		err = c.worse(cert)
+	}
 	changed := seen != c.seen
 	switch {
-	case !changed && c.settled:
+	case seen == c.used:
+		c.seen, c.settled = seen, true
 	case err == nil:
-		c.use(cert, seen)
+		c.use(cert, seen) // one of tomorrow too, when its time has come
+	case !changed && c.settled:
 	case changed:
 		c.seen, c.settled = seen, false
 	default:
 		c.settled = true
 		c.log.Error("the new certificate cannot be used: the old one stays", "error", err, "until", c.current.Load().Leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
+}
+
+// worse says why a new certificate may not take the place of the old one, which
+// clients still trust.
+func (c *certificate) worse(fresh *tls.Certificate) error {
+	now := c.now()
+	if validAt(now, c.files.Cert, c.current.Load()) != nil {
+		return nil
+	}
+	return validAt(now, c.files.Cert, fresh)
 }
 
 // warnOfEnd says once a day that the certificate in use ends soon, or has.

@@ -198,3 +198,44 @@ func (c *tlsClient) ask(t *testing.T, url string) string {
 	}
 	return resp.TLS.PeerCertificates[0].DNSNames[0]
 }
+
+// TestCertificateThatIsNotValid: an expired one, or one of tomorrow, does not take
+// the place of a good one, and takes that of one that is no better.
+func TestCertificateThatIsNotValid(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	dir, log, now := t.TempDir(), &bytes.Buffer{}, time.Now()
+	files := pairIn(t, dir, "good", now.Add(year/2))
+	c, err := loadCertificate(files, func() time.Time { return now }, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := func(want string) {
+		t.Helper()
+		for range 3 {
+			c.look()
+		}
+		if got := names(c.current.Load())[0]; got != want {
+			t.Errorf("certificate of %s, want %s", got, want)
+		}
+	}
+	for name, until := range map[string]time.Time{"expired": now.Add(-time.Hour), "early": now.Add(year + time.Hour)} {
+		log.Reset()
+		pairIn(t, dir, name, until)
+		uses("good")
+		if n := strings.Count(log.String(), "cannot be used"); n != 1 {
+			t.Errorf("%s: %d lines: %s", name, n, log)
+		}
+	}
+	pairIn(t, dir, "tomorrow", now.Add(year+time.Hour))
+	uses("good")
+	now = now.Add(2 * time.Hour)
+	uses("tomorrow")
+	pairIn(t, dir, "good", now.Add(year/2))
+	uses("good")
+	pairIn(t, dir, "expired too", now.Add(-time.Minute))
+	uses("good")
+	now = now.Add(year) // the good one has ended meanwhile
+	pairIn(t, dir, "newer", now.Add(-time.Minute))
+	uses("newer")
+}

@@ -63,13 +63,18 @@ func (t TLSConfig) checkFiles(now time.Time) error {
 		return nil
 	}
 	pair, _, err := t.load()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return validAt(now, t.Cert, pair)
+}
+
+func validAt(now time.Time, file string, pair *tls.Certificate) error {
+	switch {
 	case now.After(pair.Leaf.NotAfter):
-		return fmt.Errorf("gateway.tls.cert: %s expired on %s", t.Cert, pair.Leaf.NotAfter.UTC().Format(time.DateOnly))
+		return fmt.Errorf("gateway.tls.cert: %s expired on %s", file, pair.Leaf.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(pair.Leaf.NotBefore):
-		return fmt.Errorf("gateway.tls.cert: %s is valid from %s on", t.Cert, pair.Leaf.NotBefore.UTC().Format(time.DateOnly))
+		return fmt.Errorf("gateway.tls.cert: %s is valid from %s on", file, pair.Leaf.NotBefore.UTC().Format(time.DateOnly))
 	}
 	return nil
 }
