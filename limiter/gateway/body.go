@@ -10,15 +10,16 @@ import (
 )
 
 // body is a request's body, bounded in size, in the memory that it takes, and
-// in the time that the client may take for each piece.
+// in the time that the client may take, for each piece and for all.
 type body struct {
 	g     *Gateway
 	rc    *http.ResponseController
 	src   io.ReadCloser
-	sized bool  // the length was announced, and its pages are taken
-	read  int64 //
-	pages int   // taken from the memory
-	err   error // why reading ended, if not at the end
+	sized bool          // the length was announced, and its pages are taken
+	read  int64         //
+	pages int           // taken from the memory
+	err   error         // why reading ended, if not at the end
+	spent time.Duration // waiting for the client
 }
 
 // bodyOf takes the memory for a request's body, or says why there is none.
@@ -43,9 +44,11 @@ func (g *Gateway) bodyOf(ctx context.Context, r *http.Request, rc *http.Response
 // Read reads from the client. An error that is not the end is an *apiError, so
 // that it is told apart from what goes wrong on the way out.
 func (b *body) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(b.g.cfg.Bounds.Chunk)) // not every connection has one
+	begin := time.Now()
+	_ = b.rc.SetReadDeadline(begin.Add(b.left())) // not every connection has one
 	n, err := b.src.Read(p)
 	b.read += int64(n)
+	b.spent += time.Since(begin)
 	if err == nil || errors.Is(err, io.EOF) {
 		// The server itself watches the connection from here on.
 		_ = b.rc.SetReadDeadline(time.Time{})
@@ -58,6 +61,20 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	b.err = clientError(err)
 	return n, b.err
+}
+
+// leastRate is how many bytes a second of a body must come on average once the
+// time of one piece is over: else a byte now and then would hold a connection and
+// memory for as long as a call may take. 128 kbit/s is less than any link that
+// servers have, and lets the largest body come within Bounds.Call.
+const leastRate = 16 << 10
+
+// left is how long the next read may wait: the time of one piece, or what is
+// left of the whole body's.
+func (b *body) left() time.Duration {
+	each := b.g.cfg.Bounds.Chunk
+	earned := time.Duration(b.read) * time.Second / leastRate
+	return min(each, each+earned-b.spent)
 }
 
 // grow takes the memory of a body whose length nobody announced. A buffer that
@@ -89,7 +106,7 @@ func clientError(err error) *apiError {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fail(http.StatusRequestTimeout, deadlineExceeded, "the request's body came too slowly")
+		return fail(http.StatusRequestTimeout, deadlineExceeded, "the request's body came too slowly: want %d KB a second and no long pause", leastRate>>10)
 	}
 	return badRequest("the request's body ended before its announced length, or could not be read")
 }

@@ -22,7 +22,7 @@ type Server struct {
 }
 
 // Bounds of a connection. A request's body and an answer have no time as a
-// whole; the gateway bounds each piece of them.
+// whole; the gateway bounds each piece of them, and a body's average speed.
 const (
 	readHeaderTime = 10 * time.Second
 	idleTime       = 2 * time.Minute

@@ -276,6 +276,55 @@ func TestClientThatDoesNotWrite(t *testing.T) {
 	})
 }
 
+// TestClientThatWritesSlowly: no piece takes long, and the body would never end;
+// one that comes at a slow link's speed may take its minutes.
+func TestClientThatWritesSlowly(t *testing.T) {
+	for name, c := range map[string]struct {
+		piece  string
+		pieces int
+		each   time.Duration
+		status int
+		within time.Duration
+	}{
+		"a byte now and then": {" ", 1000, 10 * time.Second, http.StatusRequestTimeout, 40 * time.Second},
+		"fast, then trickles": {strings.Repeat(" ", 64<<10), 300, 25 * time.Second, http.StatusRequestTimeout, 80 * time.Second},
+		"a slow link":         {strings.Repeat(" ", 20<<10), 180, time.Second, http.StatusOK, 181 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := startVirtual(t, func(*http.Request) (*http.Response, error) { return reply(200, "application/json", last), nil })
+				conn, err := v.conns.dial(t.Context(), "", "")
+				v.must(err)
+				written := make(chan struct{})
+				go func() {
+					defer close(written)
+					_, _ = io.WriteString(conn, "POST "+generate+" HTTP/1.1\r\nHost: g\r\nX-Goog-Api-Key: the-key\r\nContent-Length: "+
+						strconv.Itoa(c.pieces*len(c.piece)+len(question))+"\r\n\r\n")
+					for range c.pieces {
+						time.Sleep(c.each)
+						if _, err := io.WriteString(conn, c.piece); err != nil {
+							return
+						}
+					}
+					_, _ = io.WriteString(conn, question)
+				}()
+				begin := time.Now()
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				v.must(err)
+				if took := time.Since(begin); resp.StatusCode != c.status || took > c.within {
+					t.Errorf("%s after %s", resp.Status, took)
+				}
+				v.must(conn.Close())
+				<-written
+				v.must(v.end())
+				if n := v.inFlight(); n != 0 {
+					t.Errorf("%d permits are open", n)
+				}
+			})
+		})
+	}
+}
+
 // TestCallWithoutEnd: a provider that never answers does not hold a permit for ever.
 func TestCallWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
