@@ -48,15 +48,21 @@ func newChat(ctx context.Context, s settings) (*chat, error) {
 	cfg.Degrade = gemini.DegradeFunc(later)
 	transport, err := gemini.NewTransport(cfg)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, meter.Close())
 	}
 	client, err := genai.NewClient(ctx, &genai.ClientConfig{
 		Backend:    genai.BackendGeminiAPI,
 		APIKey:     "set-by-the-transport", // the SDK wants one; the real key never reaches it
 		HTTPClient: &http.Client{Transport: transport},
 	})
-	return &chat{gemini: client, meter: meter}, err
+	if err != nil {
+		return nil, errors.Join(err, meter.Close())
+	}
+	return &chat{gemini: client, meter: meter}, nil
 }
+
+// Close sends what was counted last; call it when the last answer is out.
+func (c *chat) Close() error { return c.meter.Close() }
 
 // as says on whose behalf the calls of a context are made.
 func (c *chat) as(ctx context.Context, tenant string) context.Context {
@@ -72,8 +78,10 @@ func (c *chat) answer(ctx context.Context, question string) (string, error) {
 	var denied *limiter.Denied
 	var failed genai.APIError
 	switch {
-	case errors.As(err, &denied): // no permit: nothing was sent
-		return "", fmt.Errorf("busy (%s), come back in %s", denied.Limiter, denied.RetryAfter().Round(time.Minute))
+	case errors.As(err, &denied) && denied.Permanent: // too large, or a model without limits: no time helps
+		return "", fmt.Errorf("not possible (%s): %w", denied.Reason, err)
+	case errors.As(err, &denied): // no permit: nothing was sent; Limiter names the limit where it is one
+		return "", fmt.Errorf("busy (%s), come back in %s", denied.Reason, max(denied.RetryAfter().Round(time.Second), time.Second))
 	case errors.As(err, &failed): // the provider's own refusal
 		return "", fmt.Errorf("the model answered %d", failed.Code)
 	case err != nil:

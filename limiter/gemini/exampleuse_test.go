@@ -3,6 +3,8 @@ package gemini_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +36,7 @@ func startChat(rpm int64, reg prometheus.Registerer) (*chat, func()) {
 	c, err := newChat(ctx, settings{Redis: rdb, Key: "simulated", Registry: reg, Base: geminitest.MustNew(geminitest.Config{Seed: 7})})
 	must(err)
 	return c, func() {
-		must(c.meter.Close())
+		must(c.Close())
 		must(rdb.Close())
 		server.Close()
 	}
@@ -70,7 +72,8 @@ func Example_stream() {
 	// true 1 call, STOP true
 }
 
-// A refusal says which limit binds and when to come back, and passes through the SDK.
+// A refusal says why and when to come back, or that no time helps, and passes through
+// the SDK.
 func Example_refusal() {
 	c, stop := startChat(1, nil)
 	defer stop()
@@ -78,9 +81,15 @@ func Example_refusal() {
 	_, err := c.answer(ctx, "first")
 	must(err)
 	_, err = c.answer(ctx, "second")
-	fmt.Println(err)
+	busy, when, _ := strings.Cut(err.Error(), ", come back in ")
+	wait, _ := time.ParseDuration(when)
+	fmt.Println(busy, wait > 30*time.Second)
+	_, err = c.answer(ctx, strings.Repeat("word ", 2_000_000))
+	why, _, _ := strings.Cut(err.Error(), ":")
+	fmt.Println(why)
 	// Output:
-	// busy (rpm), come back in 1m0s
+	// busy (quota) true
+	// not possible (too_large)
 }
 
 // A service's own func answers in the model's place where it can.
