@@ -39,7 +39,7 @@ func (f Feedback) check() error {
 
 // What feedback does to a lane (design 4.5): a limit is lowered by a tenth of
 // itself, once for all refusals of ten seconds, never below half, and comes back
-// by a hundredth of itself a minute; calls at once fall to 0.7 of those in flight,
+// by a hundredth of itself a minute; calls at once fall to 0.7 of those in flight (never below four),
 // once a second, and rise by one in each second in which they were the limit,
 // until nothing was heard for ten minutes.
 const (

@@ -119,7 +119,7 @@ func TestCapacityLowersCallsAtOnce(t *testing.T) {
 				if l.Concurrency == 0 { // what is under way when the limit comes is not in it
 					b.granted(b.request("interactive", Amounts{1}))
 					b.report(Capacity, "")
-					b.effective("concurrency", 1)
+					b.effective("concurrency", fewCalls) // one that fails says nothing of four
 					b.wait(11 * time.Minute)
 					b.effective("concurrency", unboundCalls)
 				}

@@ -103,6 +103,9 @@ func (n *modelLane) many(inFlight, t int64) bool {
 	return n.short[1] > inFlight/20
 }
 
+// fewCalls at once are left in any case: so few say nothing of the provider's room.
+const fewCalls = 4
+
 func (n *modelLane) capacity(d int, t int64) []cut {
 	inFlight := n.everybody(d) + 1
 	if n.plan.dims[d].limit == unboundCalls { // it may have come when most of them were under way
@@ -120,7 +123,7 @@ func (n *modelLane) capacity(d int, t int64) []cut {
 		return nil
 	}
 	before := n.plan.dims[d].inside
-	x.value = max(1, min(before, max(inFlight, peak))*7/10)
+	x.value = min(before, max(fewCalls, min(before, max(inFlight, peak))*7/10))
 	x.at, x.cut = t, t
 	if !first {
 		return nil

@@ -7,6 +7,7 @@
 --   calls at once have no limit that could be lowered. {-1, now} when the lane has
 --   no limits.
 local UNBOUND = 10000 -- calls at once where nobody configured how many
+local FEW = 4 -- calls at once that are left in any case: so few say nothing of the provider's room
 local MOST = 500000 -- ppm that are taken off at most
 local CUT = 100000 -- ppm at a time
 local EVERY = 10000 -- ms: the refusals of one moment are one
@@ -62,7 +63,7 @@ local function capacity(d)
   local x, first = entry(d)
   if not first and t - low[x + 6] < RISE and t >= low[x + 6] then return end
   local before = N.cfg[2 + (d - 1) * W + 4]
-  local now = math.max(1, floor(math.min(before, math.max(inflight, peak)) * 7 / 10))
+  local now = math.min(before, math.max(FEW, floor(math.min(before, math.max(inflight, peak)) * 7 / 10)))
   low[x + 4], low[x + 5], low[x + 6] = now, t, t
   if first then tell(x, before, now) end
 end
