@@ -116,7 +116,8 @@ func (x *Ramps) Hold(ctx context.Context, r gemini.Ramp, why string) (gemini.Ram
 }
 
 // Resume lets a ramp go on from where it is, also one that was bad: it stands
-// still again when it is still so.
+// still again when it is still so. The step's time and calls begin anew: what was
+// seen before says nothing of now.
 func (x *Ramps) Resume(ctx context.Context, r gemini.Ramp) (gemini.Ramp, error) {
 	return x.to(ctx, r, gemini.RampMoving, "", func(r gemini.Ramp) error {
 		if r.Phase != gemini.RampHeld && r.Phase != gemini.RampBad {
@@ -176,6 +177,9 @@ func (x *Ramps) to(ctx context.Context, r gemini.Ramp, p gemini.RampPhase, why s
 		before := r.SharePPM()
 		*r = enterRamp(*r, p, now)
 		r.HeldBy, r.Why, r.Looked = x.Owner, why, now
+		if p == gemini.RampMoving {
+			r.Ramped, r.Moved, r.Counted = 0, 0, now
+		}
 		if r.SharePPM() != before {
 			r.Before, r.Changed = r.SharePPM(), now // a command is for all at once
 		}

@@ -100,8 +100,8 @@ func (w RampRules) standing(r gemini.Ramp, v rampVerdict) (gemini.Ramp, []Action
 		return r, nil
 	case r.Step > 0:
 		next := toStep(r, r.Step-1, r.Looked)
-		return next, []Action{{limiter.EventAlert, fmt.Sprintf("%s goes back from %s to %s: %s. Only `nightshift ramp rollback %s` takes it back altogether",
-			about(r), Share(r.SharePPM()), Share(next.SharePPM()), v.why, r.Scope)}}
+		text := fmt.Sprintf("%s goes back from %s to %s: %s", about(r), Share(r.SharePPM()), Share(next.SharePPM()), v.why)
+		return next, []Action{{gemini.EventRamp, text}, {limiter.EventAlert, fmt.Sprintf("%s. Only `nightshift ramp rollback %s` takes it back altogether", text, r.Scope)}}
 	case r.Told:
 		return r, nil
 	}

@@ -99,9 +99,9 @@ func TestRampDecide(t *testing.T) {
 		"bad for long: back by steps, with an alert, to the first and no further": {
 			{"601g", gemini.RampMoving, 50, "ramp ramp"},
 			{"61b", gemini.RampBad, 50, "ramp"},
-			{"1b", gemini.RampBad, 25, "alert"},
+			{"1b", gemini.RampBad, 25, "ramp alert"},
 			{"59b", gemini.RampBad, 25, ""},
-			{"1b", gemini.RampBad, 5, "alert"},
+			{"1b", gemini.RampBad, 5, "ramp alert"},
 			{"60b", gemini.RampBad, 5, "alert"}, // it is said that only a command takes it back
 			{"900b", gemini.RampBad, 5, ""},
 			{"15g", gemini.RampMoving, 5, "ramp"},
@@ -339,5 +339,29 @@ func TestRampCommands(t *testing.T) {
 	r.must(x.Forget(t.Context(), got))
 	if texts := r.events(gemini.EventRamp); len(texts) != 8 || !slices.ContainsFunc(texts, func(s string) bool { return strings.HasSuffix(s, "is held at 5 % (lunch)") }) {
 		t.Errorf("events: %q", texts)
+	}
+}
+
+// TestResumeBeginsTheStepAnew: a bad ramp whose step had its time and calls does not go
+// on to the next one at its first look after a person resumed it.
+func TestResumeBeginsTheStepAnew(t *testing.T) {
+	r := newRig(t, realRedis(t))
+	x := &Ramps{Control: r.c, Store: gemini.NewRampStore(r.rdb, testScope), Owner: "ada"}
+	bad := fourSteps()
+	_, err := x.Start(t.Context(), bad)
+	r.must(err)
+	bad, err = x.Store.Change(t.Context(), bad.Scope, bad.From, func(r *gemini.Ramp) error {
+		r.Phase, r.Ramped, r.Moved = gemini.RampBad, r.StepTime(), 500
+		return nil
+	})
+	r.must(err)
+	got, err := x.Resume(t.Context(), bad)
+	r.must(err)
+	if got.Ramped != 0 || got.Moved != 0 || got.Counted.IsZero() || !got.Changed.Equal(bad.Changed) {
+		t.Errorf("resumed: %+v", got)
+	}
+	at := got.Looked.Add(2 * time.Second)
+	if next, acts := (RampRules{}).Decide(got, RampLook{At: at, View: rampSights['g'], Calls: 100, Counted: at}); next.Step != got.Step || len(acts) > 0 {
+		t.Errorf("it goes to step %d at once: %v", next.Step+1, acts)
 	}
 }

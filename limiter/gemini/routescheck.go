@@ -125,6 +125,9 @@ func (r *Routes) Pair(from, to string) (a, b Model, err error) {
 	if b, err = r.bucket("to", to); err != nil {
 		return a, b, err
 	}
+	if NormalizeModel(from) == NormalizeModel(to) {
+		return a, b, fmt.Errorf("to: %s is the model that the calls are for already: want another one", to)
+	}
 	if a.Name == b.Name {
 		return a, b, fmt.Errorf("to: %s and %s are one model with one quota: want another one", from, to)
 	}

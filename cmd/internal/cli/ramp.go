@@ -65,7 +65,7 @@ func (o *rampOptions) on(ctx context.Context, do func(*backend, *scheduler.Ramps
 		return err
 	}
 	x := be.ramps(operator())
-	r, err := x.Find(ctx, scope, o.From)
+	r, err := x.Find(ctx, scope, be.conf.realModel(o.From))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (o *rampOptions) addFromFlag(cmd *cobra.Command) {
 func newRampAct(f *factory, use, short, long string, do func(context.Context, *rampOptions, *backend, *scheduler.Ramps, gemini.Ramp) error) (*cobra.Command, *rampOptions) {
 	o := &rampOptions{factory: f}
 	cmd := &cobra.Command{
-		Use: use + " SCOPE", Short: short, Long: long, Args: cobra.ExactArgs(1),
+		Use: use + " SCOPE", Short: short, Long: long, Args: oneScope,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Scope = args[0]
 			return o.on(cmd.Context(), func(be *backend, x *scheduler.Ramps, r gemini.Ramp) error {
@@ -91,6 +91,19 @@ func newRampAct(f *factory, use, short, long string, do func(context.Context, *r
 	o.addFromFlag(cmd)
 	return cmd, o
 }
+
+// oneScope wants one SCOPE.
+func oneScope(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return fmt.Errorf("want a SCOPE, as in `%s feature/chat`: %s", cmd.CommandPath(), scopeForms)
+	case len(args) > 1:
+		return fmt.Errorf("want one SCOPE; %q is another one", args[1])
+	}
+	return nil
+}
+
+const scopeForms = "feature/NAME, tenant/NAME, team/NAME, key/ID or route/ALIAS"
 
 func newRampHoldCmd(f *factory) *cobra.Command {
 	reason := ""

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,9 +69,14 @@ func readLimit(l *gemini.RampLimits, name, value string) (err error) {
 	case "slower":
 		l.SlowerPPM, err = readFactor(value)
 	default:
-		return fmt.Errorf("there is no limit %q%s; want some of %s", name, nearest(name, limitNames), strings.Join(limitNames, ", "))
+		return fmt.Errorf("there is no limit %q%s; want some of %s", name, nearest(name, likeLimits(name)), strings.Join(limitNames, ", "))
 	}
 	return err
+}
+
+// likeLimits leaves out the short name that any three letters are near to.
+func likeLimits(name string) []string {
+	return slices.DeleteFunc(slices.Clone(limitNames), func(k string) bool { return len(k) <= 3 && !strings.HasPrefix(name, k[:1]) })
 }
 
 func readPart(text string) (int64, error) {

@@ -125,7 +125,7 @@ func (o *rampOptions) describeRamp(r gemini.Ramp, l gemini.RampLimits, s schedul
 		line("why: %s", r.Why)
 	}
 	if r.Active() {
-		line("%s", rampNext(r, l))
+		line("%s", rampNext(r, l, now))
 	}
 	line("steps %s over %s; one model for each %s; started %s by %s", sharesText(r.Steps), r.Over, keptTogether(r.Sticky), clock(r.Started, now), r.By)
 	line("stands still over: %s", holdText(l))
@@ -147,14 +147,14 @@ func (o *rampOptions) describeRamp(r gemini.Ramp, l gemini.RampLimits, s schedul
 }
 
 // rampNext is what a ramp waits for.
-func rampNext(r gemini.Ramp, l gemini.RampLimits) string {
+func rampNext(r gemini.Ramp, l gemini.RampLimits, now time.Time) string {
 	left, short := r.StepTime()-r.Ramped, l.Samples-r.Moved
 	var wants []string
 	if left > 0 {
 		wants = append(wants, ago(left)+" of good time")
 	}
 	if short > 0 {
-		wants = append(wants, fmt.Sprintf("%s more", plural(int(short), "moved call")))
+		wants = append(wants, fmt.Sprintf("%s more (%d of %d at this step counted up to %s)", plural(int(short), "moved call"), r.Moved, l.Samples, clock(r.Counted, now)))
 	}
 	switch {
 	case r.Phase == gemini.RampHeld:
@@ -166,7 +166,7 @@ func rampNext(r gemini.Ramp, l gemini.RampLimits) string {
 	case r.Last():
 		return "next: ready to be finished after " + strings.Join(wants, " and ")
 	case len(wants) == 0:
-		return "next: " + scheduler.Share(r.Steps[r.Step+1])
+		return fmt.Sprintf("next: %s once a look finds the moved calls well", scheduler.Share(r.Steps[r.Step+1]))
 	}
 	return fmt.Sprintf("next: %s after %s", scheduler.Share(r.Steps[r.Step+1]), strings.Join(wants, " and "))
 }

@@ -41,7 +41,7 @@ func newRampStartCmd(f *factory) *cobra.Command {
 		Example: "  nightshift ramp start feature/chat --from gemini-2.5-flash --to gemini-3.5-flash --over 2h\n" +
 			"  nightshift ramp start tenant/acme --from gemini-2.5-flash --to gemini-3.5-flash --over 30m --steps 10%,100%\n" +
 			"  nightshift ramp start route/chat-model --to gemini-3.5-flash --over 2h --hold-over p95=4s,refused=2%",
-		Args: cobra.ExactArgs(1),
+		Args: oneScope,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Scope = args[0]
 			return runRampStart(cmd.Context(), o)
@@ -76,6 +76,11 @@ func runRampStart(ctx context.Context, o *rampStartOptions) error {
 	}
 	if r, err = x.Start(ctx, r); err != nil {
 		return err
+	}
+	for _, named := range []struct{ flag, name, model string }{{"from", o.From, r.From}, {"to", o.To, r.To}} {
+		if named.name != "" && gemini.NormalizeModel(named.name) != named.model {
+			o.say("note: --%s %s stands for %s: the ramp keeps to that model", named.flag, named.name, named.model)
+		}
 	}
 	fmt.Fprintf(o.Out, "%s begins at %s of the callers; all are moved after %s of good time.\n", rampTitle(r), scheduler.Share(r.SharePPM()), r.Over)
 	o.say("Watch it: nightshift ramp show %s. Take it back: nightshift ramp rollback %s", r.Scope, r.Scope)
@@ -125,8 +130,9 @@ func (b *backend) keyScope(ctx context.Context, s gemini.RampScope) (gemini.Ramp
 	return s, nil
 }
 
-// checkRamp wants models with limits, and no other way for the same calls. Of an
-// alias it fills in the model that it stands for.
+// checkRamp wants models with limits, and no other way for the same calls. In the
+// place of aliases it puts the models that they stand for now: a ramp keeps to its
+// models.
 func (b *backend) checkRamp(ctx context.Context, x *scheduler.Ramps, r *gemini.Ramp) error {
 	if r.Scope.Kind == "feature" {
 		if err := b.conf.featureOK("SCOPE", r.Scope.Name); err != nil {
@@ -148,6 +154,7 @@ func (b *backend) checkRamp(ctx context.Context, x *scheduler.Ramps, r *gemini.R
 	if err := routes.CheckRamp(r, others); err != nil {
 		return usageErrorf("--%v", err)
 	}
+	r.From, r.To = routes.Real(r.From), routes.Real(r.To)
 	own := b.conf.rampLimits(r.Scope)
 	r.Limits = scheduler.RampLimitsOver(r.Limits, own)
 	return nil
