@@ -18,6 +18,7 @@ type apiError struct {
 	Details []any  `json:"details,omitempty"`
 
 	retry time.Duration // for Retry-After; 0: no use in coming back
+	whose string        // what of the caller's identity is refused, one of a closed set, for the log; "": nothing
 }
 
 // Error is the message.
@@ -42,6 +43,12 @@ func fail(code int, status, format string, args ...any) *apiError {
 
 func badRequest(format string, args ...any) *apiError {
 	return fail(http.StatusBadRequest, invalidArgument, format, args...)
+}
+
+// identity marks a refusal as one of who calls, as what.
+func (e *apiError) identity(whose string) *apiError {
+	e.whose = whose
+	return e
 }
 
 // busy is a refusal that passes by itself.

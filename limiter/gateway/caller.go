@@ -67,7 +67,7 @@ func (g *Gateway) refusesFeature(who Identity, field, feature string) *apiError 
 		return err
 	}
 	if known := g.cfg.Features; len(known) > 0 && !g.cfg.Observe && !slices.Contains(known, feature) {
-		return badRequest("%s: there is no feature %q (known: %s)", field, feature, strings.Join(known, ", "))
+		return badRequest("%s: there is no feature %q (known: %s)", field, feature, strings.Join(known, ", ")).identity("feature")
 	}
 	return nil
 }
@@ -80,11 +80,11 @@ func (i Identity) refuses(field, feature string) *apiError {
 	}
 	switch {
 	case feature == "":
-		return badRequest("%s: the call names none and key %s has none by default: want a name%s", field, i.ID, only)
+		return badRequest("%s: the call names none and key %s has none by default: want a name%s", field, i.ID, only).identity("no feature")
 	case !featurePattern.MatchString(feature):
-		return badRequest("%s: want 1 to 64 of a-z, 0-9, dot, dash and underscore", field)
+		return badRequest("%s: want 1 to 64 of a-z, 0-9, dot, dash and underscore", field).identity("feature")
 	case !i.May(feature):
-		return fail(http.StatusForbidden, permissionDenied, "%s: key %s may not be used for %q, only for one%s", field, i.ID, feature, only)
+		return fail(http.StatusForbidden, permissionDenied, "%s: key %s may not be used for %q, only for one%s", field, i.ID, feature, only).identity("feature")
 	}
 	return nil
 }
@@ -98,14 +98,14 @@ func (g *Gateway) identify(ctx context.Context, key string) (Identity, *apiError
 		return Identity{ID: idOf(hash), Project: g.project, Class: g.observedClass(), Feature: "unknown-" + hash[:8]}, nil
 	case errors.Is(err, ErrUnknownKey):
 		return who, badKey("API key not valid. Please pass a valid API key: " +
-			"this gateway knows those of `nightshift keys add`, and Gemini's own once `nightshift keys adopt` has taken them over.")
+			"this gateway knows those of `nightshift keys add`, and Gemini's own once `nightshift keys adopt` has taken them over.").identity("unknown key")
 	case over(err):
-		return who, badKey("API key not valid: " + err.Error() + " (" + who.ID + "). Please pass a valid API key.")
+		return who, badKey("API key not valid: " + err.Error() + " (" + who.ID + "). Please pass a valid API key.").identity("ended key")
 	case err != nil:
 		g.say("keys", "callers cannot be identified: Redis does not answer", err)
 		return who, busy(time.Second, "the caller cannot be identified: the gateway cannot reach its Redis")
 	case who.Project != g.project:
-		return who, fail(http.StatusForbidden, permissionDenied, "key %s belongs to project %q, this gateway serves project %q", who.ID, who.Project, g.project)
+		return who, fail(http.StatusForbidden, permissionDenied, "key %s belongs to project %q, this gateway serves project %q", who.ID, who.Project, g.project).identity("project")
 	}
 	return who, nil
 }
@@ -128,7 +128,7 @@ func (g *Gateway) classOf(who Identity, field, asked string) (string, *apiError)
 	own := slices.Index(g.cfg.Classes, who.Class)
 	if own < 0 {
 		return "", fail(http.StatusBadRequest, failedPrecondition, "key %s is for class %q, which is not configured (configured: %s)",
-			who.ID, who.Class, strings.Join(g.cfg.Classes, ", "))
+			who.ID, who.Class, strings.Join(g.cfg.Classes, ", ")).identity("class")
 	}
 	if asked == "" {
 		return who.Class, nil
@@ -136,9 +136,9 @@ func (g *Gateway) classOf(who Identity, field, asked string) (string, *apiError)
 	at := slices.Index(g.cfg.Classes, asked)
 	switch {
 	case at < 0:
-		return "", badRequest("%s: no such class is configured (configured: %s)", field, strings.Join(g.cfg.Classes, ", "))
+		return "", badRequest("%s: no such class is configured (configured: %s)", field, strings.Join(g.cfg.Classes, ", ")).identity("class")
 	case at < own:
-		return "", fail(http.StatusForbidden, permissionDenied, "key %s is for class %s: %s may lower it, it may not raise it to %s", who.ID, who.Class, field, asked)
+		return "", fail(http.StatusForbidden, permissionDenied, "key %s is for class %s: %s may lower it, it may not raise it to %s", who.ID, who.Class, field, asked).identity("class")
 	}
 	return asked, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
@@ -152,5 +153,34 @@ func TestObserveMode(t *testing.T) {
 	s.must(err)
 	if got := s.send(http.MethodPost, generate, question, "x-goog-api-key", secret); got.status != http.StatusBadRequest {
 		t.Errorf("revoked: %d %s", got.status, got.body)
+	}
+}
+
+// TestIdentityRefusalsAreLogged: a line a reason and minute, with what finds the
+// call, and never with what the caller sent.
+func TestIdentityRefusalsAreLogged(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	s := start(t, knobs{config: func(c *Config) { c.Now = func() time.Time { return now } }})
+	only, id, err := s.keys.Add(t.Context(), Identity{Name: "one", Project: "proj", Class: "bulk", Features: []string{"tags"}})
+	s.must(err)
+	for range 3 {
+		s.send(http.MethodPost, generate, question, "x-goog-api-key", theirKey, "x-nightshift-trace", "trace-of-unknown")
+		s.send(http.MethodPost, generate, question)
+		s.send(http.MethodPost, generate, question, "x-goog-api-key", only, "Authorization", "Bearer "+theirKey)
+		s.send(http.MethodPost, generate, question, "x-goog-api-key", only, "x-nightshift-class", "interactive")
+		s.send(http.MethodPost, generate, question, "x-goog-api-key", only, "x-nightshift-feature", "elsewhere")
+	}
+	now = now.Add(time.Minute)
+	s.send(http.MethodPost, generate, question, "x-goog-api-key", theirKey, "x-nightshift-trace", "trace-of-the-last")
+	log := s.log.String()
+	for text, want := range map[string]int{
+		"level=WARN msg=\"callers are refused for who they are\"": 6, "trace_id=trace-of-unknown reason=\"identity: unknown key\" count=1": 1,
+		"trace_id=trace-of-the-last reason=\"identity: unknown key\" count=3": 1, "identity: no key": 1, "identity: credentials": 1,
+		"status=403 key=" + id: 2, "identity: class": 1, "identity: feature": 1, theirKey: 0, only: 0, "elsewhere": 0,
+	} {
+		if got := strings.Count(log, text); got != want {
+			t.Errorf("%q is there %d times, want %d, in\n%s", text, got, want, log)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func takeKey(r *http.Request) (key string, err *apiError) {
 	for _, a := range auth {
 		scheme, token, _ := strings.Cut(a, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return "", badRequest("Authorization: only Bearer is accepted; send the key as x-goog-api-key, as Authorization: Bearer or as ?key=")
+			return "", badRequest("Authorization: only Bearer is accepted; send the key as x-goog-api-key, as Authorization: Bearer or as ?key=").identity("credentials")
 		}
 		found = append(found, token)
 	}
@@ -60,7 +60,7 @@ func oneKey(found []string) (string, *apiError) {
 	for _, k := range found {
 		k = strings.TrimSpace(k)
 		if k != "" && key != "" && k != key {
-			return "", badRequest("the request carries two different credentials: send one, as x-goog-api-key, as Authorization: Bearer or as ?key=")
+			return "", badRequest("the request carries two different credentials: send one, as x-goog-api-key, as Authorization: Bearer or as ?key=").identity("credentials")
 		}
 		if k != "" {
 			key = k
@@ -68,7 +68,7 @@ func oneKey(found []string) (string, *apiError) {
 	}
 	if key == "" {
 		return "", fail(http.StatusForbidden, permissionDenied, "Method doesn't allow unregistered callers (callers without established identity). "+
-			"Please use a key of this gateway, as x-goog-api-key, as Authorization: Bearer or as ?key=; `nightshift keys add` makes one.")
+			"Please use a key of this gateway, as x-goog-api-key, as Authorization: Bearer or as ?key=; `nightshift keys add` makes one.").identity("no key")
 	}
 	return key, nil
 }

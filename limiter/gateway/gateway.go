@@ -123,6 +123,9 @@ func (v *visit) fail(e *apiError) {
 	v.refused, v.status = true, e.Code
 	v.describe(v.w.Header())
 	v.explain(e)
+	if e.whose != "" { // the message may repeat what the caller sent, so it is not logged
+		v.g.say("identity: "+e.whose, "callers are refused for who they are", nil, "status", e.Code, "key", v.who.ID, "trace_id", v.trace)
+	}
 	if e.Code != statusClientGone {
 		drain(v.r, v.w.rc)
 	}
