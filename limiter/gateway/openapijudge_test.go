@@ -186,6 +186,11 @@ func (j *judge) answer(method, path string, got answer) error {
 
 func (j *judge) headers(pointer string, h http.Header) error {
 	list, _ := j.at(pointer).(map[string]any)
+	for name := range h {
+		if ours := strings.HasPrefix(name, "X-Nightshift-") || name == "Retry-After" || name == "Allow"; ours && list[name] == nil {
+			return fmt.Errorf("header %s is not described", name)
+		}
+	}
 	for name := range list {
 		at := j.follow(pointer + "/" + name)
 		text, there := h.Get(name), len(h.Values(name)) > 0

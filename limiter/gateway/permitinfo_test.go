@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"nightshift/limiter/gemini"
 )
 
 // infoOf is the gateway's ErrorInfo of a refusal.
@@ -81,5 +83,24 @@ func TestUnknownModelSaysWhose(t *testing.T) {
 	got := s.exchange(true, http.MethodGet, permitsPath+"/p_"+strings.Repeat("0", 32), "", "x-goog-api-key", key)
 	if m := s.infoOf(got).Metadata; m["trace_id"] != got.header.Get(headerTraceID) || m["project"] != "proj" || m["class"] != "interactive" {
 		t.Errorf("while Redis is away: %v", m)
+	}
+}
+
+// TestPermitOfAnAlias: the answer and the refusal name the model that is meant, in a
+// header that is described.
+func TestPermitOfAnAlias(t *testing.T) {
+	t.Parallel()
+	s := start(t, knobs{models: []gemini.Model{{Name: "gemini-small", Context: 1000}}, transport: func(c *gemini.TransportConfig) {
+		var err error
+		if c.Routes, err = gemini.NewRoutes(gemini.RoutesConfig{Lanes: c.Lanes, Aliases: map[string]string{"fast": "gemini-small"}}); err != nil {
+			t.Fatal(err)
+		}
+	}})
+	key := s.chat()
+	for amount, status := range map[string]int{"1": http.StatusOK, "1001": http.StatusBadRequest} {
+		got := s.exchange(true, http.MethodPost, permitsPath, `{"model":"fast","amounts":{"input_tokens":`+amount+`}}`, "x-goog-api-key", key)
+		if got.status != status || got.header.Get(gemini.HeaderModel) != "gemini-small" {
+			t.Errorf("%d %v %s", got.status, got.header, got.body)
+		}
 	}
 }
