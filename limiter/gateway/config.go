@@ -28,6 +28,7 @@ type Config struct {
 	Classes    []string                    // the configured classes from the highest down
 	Features   []string                    // that there are; calls for others are refused. None: any
 	Lanes      *gemini.LaneMap             //
+	Routes     *gemini.Routes              // the transport's; their aliases may stand in reports of calls. nil: none
 	PathPrefix string                      // under which everything is served: "" or "/gemini"
 	Observe    bool                        // the transport observes: calls with unknown keys pass too
 	Ready      func(context.Context) error // what else /readyz needs, such as Redis; may be nil

@@ -57,6 +57,27 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestObserveKnowsAliases: a report may name a model as a call or a permit may.
+func TestObserveKnowsAliases(t *testing.T) {
+	t.Parallel()
+	records := &seen{}
+	var s *setup
+	s = start(t, knobs{config: func(c *Config) {
+		lanes := c.Lanes
+		c.Routes, _ = gemini.NewRoutes(gemini.RoutesConfig{Lanes: lanes, Aliases: map[string]string{"fast": flash}})
+		c.Direct = func(ctx context.Context, d gemini.DirectCall) error {
+			return gemini.Direct(ctx, s.lim, lanes, records, d, time.Now())
+		}
+	}})
+	got := s.send(http.MethodPost, "/v1/observe", `{"model":"Fast","feature":"f","status":200}`, "x-goog-api-key", s.key("interactive", ""))
+	if got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if r := records.last(t); !strings.HasSuffix(r.Lane, flash) {
+		t.Errorf("counted in %s", r.Lane)
+	}
+}
+
 // TestObserveRefuses what cannot be, names the call and the field, and counts
 // none of the list.
 func TestObserveRefuses(t *testing.T) {

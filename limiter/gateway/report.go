@@ -97,7 +97,8 @@ func (v *visit) nameDirect(c *gemini.DirectCall, r report) (err *apiError) {
 	if r.Model == "" {
 		return badRequest("model: must be set")
 	}
-	if _, _, err := v.g.cfg.Lanes.Lookup(r.Model); err != nil {
+	c.Model = v.g.cfg.Routes.Real(r.Model)
+	if _, _, err := v.g.cfg.Lanes.Lookup(c.Model); err != nil {
 		return badRequest("model: %v", err)
 	}
 	if c.Class, c.Feature, err = v.named(r.Class, r.Feature); err != nil {

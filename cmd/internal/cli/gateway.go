@@ -68,7 +68,7 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	}
 	defer out.close(b.log)
 	g, err := gateway.New(gateway.Config{
-		Transport: out.transport, BaseURL: b.conf.apiURL(), Vertex: b.conf.vertexPlace(), Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes,
+		Transport: out.transport, BaseURL: b.conf.apiURL(), Vertex: b.conf.vertexPlace(), Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes, Routes: out.routes,
 		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
 		Ready: b.ready,
 		Direct: func(ctx context.Context, d gemini.DirectCall) error {

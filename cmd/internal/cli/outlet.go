@@ -18,6 +18,7 @@ import (
 type outlet struct {
 	transport *gemini.Transport
 	lanes     *gemini.LaneMap
+	routes    *gemini.Routes
 	records   *gemini.Recorder
 	meter     *gemini.Meter
 	ramps     *gemini.Meter // counts what ramps decide
@@ -53,7 +54,7 @@ func (b *backend) newOutlet(process string, observe bool, metrics *gemini.Metric
 	if err != nil {
 		return nil, err
 	}
-	o := &outlet{lanes: lanes, records: records}
+	o := &outlet{lanes: lanes, routes: routes, records: records}
 	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Zone: b.conf.spendZone(), Logger: b.log})
 	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
 	o.ramps = gemini.NewRampMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})

@@ -49,7 +49,7 @@ func newQuotaExplainCmd(f *factory) *cobra.Command {
 	fl.StringVar(&o.Class, "class", "bulk", "as which `CLASS`: "+strings.Join(classNames(), ", "))
 	fl.StringVar(&o.Tenant, "tenant", "", "on whose behalf: `TENANT`, TENANT/TEAM or ORGANIZATION/TENANT/TEAM")
 	fl.StringVar(&o.Team, "team", "", "the `TEAM`, where --tenant does not say")
-	fl.StringVar(&o.Key, "key", "", "with which of our own keys, by its `ID`")
+	fl.StringVar(&o.Key, "key", "", "with which of our own keys, by its `NAME` or id")
 	fl.StringVar(&o.Feature, "feature", "", "for which `FEATURE`")
 	fl.StringVar(&o.Run, "run", "", "for which `RUN`")
 	fl.StringVar(&o.Priority, "priority", "", "high, normal or low")
@@ -175,6 +175,13 @@ func (o *explainOptions) path(ctx context.Context, be *backend) (limiter.Path, e
 		p.Organization, p.Tenant, p.Team = levels[0], levels[1], levels[2]
 	default:
 		return p, usageErrorf("--tenant %q: want TENANT, TENANT/TEAM or ORGANIZATION/TENANT/TEAM", o.Tenant)
+	}
+	if o.Key != "" {
+		node, err := be.keyNamed(ctx, o.Key)
+		if err != nil {
+			return p, err
+		}
+		p.Key = strings.TrimPrefix(node, "key/")
 	}
 	if o.Run == "" {
 		return p, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,6 +84,11 @@ func (b *backend) quota(ctx context.Context, what string, now time.Time) (*quota
 	v := &quotaView{Project: b.conf.Gemini.Project, At: now, Lanes: []limiter.LaneState{}, Nodes: []limiter.NodeState{}, Set: []setValue{}}
 	var err error
 	if isNode(what) {
+		if name, is := strings.CutPrefix(what, "key/"); is {
+			if what, err = b.keyNamed(ctx, name); err != nil {
+				return nil, err
+			}
+		}
 		err = v.addNodes(ctx, b, []string{what})
 		if errors.Is(err, limiter.ErrUnknownNode) {
 			err = b.noNode(ctx, what)
