@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/goccy/go-yaml"
@@ -138,13 +139,56 @@ func readConfigFile(path string) (string, map[string]any, error) {
 	}
 	var c Config
 	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
-		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, gemini.Redact(yaml.FormatError(err, false, true)))
+		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, gemini.Redact(yaml.FormatError(plainly(b, err), false, true)))
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(b, &values); err != nil {
 		return "", nil, configErrorf("%s: %v", name, err)
 	}
 	return filepath.Clean(name), values, nil
+}
+
+// plainly says what a value of the wrong kind should be, without words of Go; of one
+// whose place the parser does not tell, it names the key.
+func plainly(file []byte, err error) error {
+	if wrong := new(yaml.TypeError); errors.As(err, &wrong) && wrong.Token != nil {
+		return &yaml.SyntaxError{Message: fmt.Sprintf("%q: want %s", wrong.Token.Value, kindWords(wrong.DstType)), Token: wrong.Token}
+	}
+	if placed := yaml.Error(nil); errors.As(err, &placed) {
+		return err
+	}
+	l := &loaded{k: koanf.New(keySep), Sources: map[string]string{}}
+	var values map[string]any
+	if e := yaml.Unmarshal(file, &values); e != nil || l.layer("file", values) != nil {
+		return err
+	}
+	if e := l.fill(new(Config)); e != nil {
+		return e
+	}
+	return err
+}
+
+func kindWords(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return "another kind of value"
+	case t == reflect.TypeFor[time.Duration]():
+		return "a time, such as 30s"
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
+		return "a whole number"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Map || t.Kind() == reflect.Struct:
+		return "keys with values"
+	}
+	return "a text"
 }
 
 // envValues gives the layer of each NIGHTSHIFT_ variable. An unknown one is an

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 
 	"nightshift/cmd/internal/dashboard"
 )
 
 // checkListeners looks at the addresses before any process takes them.
 func (c *Config) checkListeners() error {
-	if _, _, err := net.SplitHostPort(c.Gateway.Listen); err != nil {
-		return fmt.Errorf("gateway.listen: %q; want HOST:PORT such as 127.0.0.1:8484", c.Gateway.Listen)
+	if !address(c.Gateway.Listen) {
+		return fmt.Errorf("gateway.listen: %q; want HOST:PORT such as 127.0.0.1:8484, with a port up to 65535", c.Gateway.Listen)
 	}
 	if err := c.Gateway.check(); err != nil {
 		return err
@@ -20,6 +21,16 @@ func (c *Config) checkListeners() error {
 		return fmt.Errorf("dashboard.listen: %w", err)
 	}
 	return nil
+}
+
+// address holds for HOST:PORT with a port that there can be.
+func address(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
 
 // checkFeatures wants the features of runs to be among those that are listed.
@@ -48,7 +59,7 @@ func (c *Config) gatewayURL() string {
 }
 
 func (g GatewayConfig) check() error {
-	if _, _, err := net.SplitHostPort(g.Metrics); err != nil && g.Metrics != "" {
+	if g.Metrics != "" && !address(g.Metrics) {
 		return fmt.Errorf("gateway.metrics: %q; want HOST:PORT such as 127.0.0.1:9464", g.Metrics)
 	}
 	switch {
