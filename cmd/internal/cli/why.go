@@ -89,7 +89,8 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 // nothing says where a name was looked for in vain.
 func (o *whyOptions) nothing(conf *loaded, runs string) error {
 	return fmt.Errorf("nothing is called %q: no lane, no queue, %s, and no call in this machine's records (%s). "+
-		"Calls that were refused before it was known who calls are in the gateway's log only", o.What, runs, conf.recordsDir())
+		"Calls that were refused before it was known who calls are in the gateway's log only, "+
+		"and a permit has a record once it is settled: one that is open, lapsed or was released has none", o.What, runs, conf.recordsDir())
 }
 
 // lane explains a lane by its model or name, or the lane of a queue.
