@@ -109,6 +109,7 @@ func TestBadInput(t *testing.T) {
 		"gzip":                  {post(generate, zipped(question), "Content-Encoding: gzip"), 415, "gzip"},
 		"gzip unannounced":      {post(generate, zipped(question)), 400, "JSON"},
 		"25 MB":                 {"POST " + generate + " HTTP/1.1\r\n" + auth + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", 25<<20), 413, "22020096 bytes"},
+		"an expectation":        {post(generate, question, "Expect: tea"), 417, "only 100-continue"},
 		"many headers":          {post(generate, question, strings.Repeat("X-Flood: "+strings.Repeat("f", 500)+"\r\n", 80)+"X-Last: 1"), 431, "headers"},
 		"far too many headers":  {post(generate, question, strings.Repeat("X-Flood: "+strings.Repeat("f", 500)+"\r\n", 800)+"X-Last: 1"), 431, "Header Fields Too Large"},
 		"an endless line":       {line("POST /v1beta/models/" + strings.Repeat("x", 400_000) + ":generateContent HTTP/1.1"), 431, "Header Fields Too Large"},

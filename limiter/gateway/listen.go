@@ -97,8 +97,9 @@ func (c *conn) CloseWrite() error {
 // read as a request (server.go of net/http: errorHeaders, and the one for plain
 // HTTP where TLS is spoken).
 var (
-	ownHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
-	notTLS     = []byte("HTTP/1.0 400 Bad Request\r\n\r\n")
+	ownHeaders  = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+	notExpected = []byte("HTTP/1.1 417 Expectation Failed\r\n")
+	notTLS      = []byte("HTTP/1.0 400 Bad Request\r\n\r\n")
 )
 
 // Write puts what net/http itself says into Gemini's shape. Anything else
@@ -120,6 +121,9 @@ func (c *conn) reshaped(p []byte) ([]byte, bool) {
 	}
 	if text, is := bytes.CutPrefix(p, notTLS); is {
 		return unread(400, fmt.Sprintf("%s Use https:// in the base URL.", bytes.TrimSpace(text))), true
+	}
+	if bytes.HasPrefix(p, notExpected) && !bytes.Contains(p, []byte(headerDecision)) { // ours have one
+		return unread(http.StatusExpectationFailed, "Expect: only 100-continue is known"), true
 	}
 	line, text, is := bytes.Cut(p, ownHeaders)
 	if !is || len(line) < len("HTTP/1.1 400") {
