@@ -80,7 +80,12 @@ func (f *factory) printKeys(be *backend, rows []keyRow) error {
 		t.row(k.ID, k.Name, project, k.Class, keyFeatures(k.Identity), tenant, shortLimits(k.limits), k.State)
 	}
 	if f.opts.output == "table" {
-		t.narrow(26)
+		most := 26
+		if !terminal(f.Out) {
+			most = 0 // who reads from a pipe wants all of it
+		}
+		t.narrow(most, "LIMITS", "STATE")
+		t.fold(100, "STATE", "LIMITS", "FEATURE")
 	}
 	return f.print(t, rows)
 }

@@ -88,8 +88,9 @@ func plainStyle() table.Style {
 	return s
 }
 
-// narrow leaves columns out in which no row has anything, and cuts long cells.
-func (t *dataTable) narrow(most int) {
+// narrow leaves columns out in which no row has anything, and cuts long cells to
+// most characters (0: none), except those of the columns named.
+func (t *dataTable) narrow(most int, whole ...string) {
 	for c := len(t.head) - 1; c >= 0; c-- {
 		if !slices.ContainsFunc(t.rows, func(r []string) bool { return r[c] != "" }) {
 			t.head = slices.Delete(t.head, c, c+1)
@@ -100,7 +101,35 @@ func (t *dataTable) narrow(most int) {
 	}
 	for _, r := range t.rows {
 		for c := range r {
-			r[c] = text.Snip(r[c], most, "…")
+			if most > 0 && !slices.Contains(whole, t.head[c]) {
+				r[c] = text.Snip(r[c], most, "…")
+			}
 		}
 	}
+}
+
+// fold puts what stands between commas on lines of its own, one column after the
+// other, until the table is at most so wide.
+func (t *dataTable) fold(most int, cols ...string) {
+	for _, name := range cols {
+		c := slices.Index(t.head, name)
+		if c < 0 || t.width() <= most {
+			continue
+		}
+		for _, r := range t.rows {
+			r[c] = strings.ReplaceAll(strings.ReplaceAll(r[c], ", ", ","), ",", ",\n")
+		}
+	}
+}
+
+func (t *dataTable) width() int {
+	sum := 2 * (len(t.head) - 1)
+	for c, name := range t.head {
+		widest := text.LongestLineLen(name)
+		for _, r := range t.rows {
+			widest = max(widest, text.LongestLineLen(r[c]))
+		}
+		sum += widest
+	}
+	return sum
 }

@@ -31,3 +31,28 @@ func TestPlainTableIsOneLineARow(t *testing.T) {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
+
+// TestFold: as many columns as need be, and nothing is lost.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	wide := func() *dataTable {
+		tb := newTable("NAME", "LIMITS", "STATE")
+		tb.row("web", "rpm 300, $20.00/day", "adopted, ends 2027-01-31")
+		tb.row("chat", "", "adopted")
+		return tb
+	}
+	for most, want := range map[int]string{
+		49: "NAME  LIMITS               STATE\nweb   rpm 300, $20.00/day  adopted, ends 2027-01-31\nchat                       adopted\n",
+		40: "NAME  LIMITS               STATE\nweb   rpm 300, $20.00/day  adopted,\n                           ends 2027-01-31\nchat                       adopted\n",
+		33: "NAME  LIMITS      STATE\nweb   rpm 300,    adopted,\n      $20.00/day  ends 2027-01-31\nchat              adopted\n",
+	} {
+		var b bytes.Buffer
+		tb := wide()
+		if tb.fold(most+2, "STATE", "LIMITS"); most < 49 && tb.width() > most+2 {
+			t.Errorf("%d wide, want %d", tb.width(), most+2)
+		}
+		if tb.render(&b); b.String() != want {
+			t.Errorf("%d: got\n%s\nwant\n%s", most, b.String(), want)
+		}
+	}
+}
