@@ -301,7 +301,7 @@ func TestClientThatWritesSlowly(t *testing.T) {
 					_, _ = io.WriteString(conn, "POST "+generate+" HTTP/1.1\r\nHost: g\r\nX-Goog-Api-Key: the-key\r\nContent-Length: "+
 						strconv.Itoa(c.pieces*len(c.piece)+len(question))+"\r\n\r\n")
 					for range c.pieces {
-						time.Sleep(c.each)
+						<-time.After(c.each)
 						if _, err := io.WriteString(conn, c.piece); err != nil {
 							return
 						}
