@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 )
@@ -12,6 +13,9 @@ import (
 // TestOpenAPIDocument is one of OpenAPI 3.1 by the specification's own schema.
 func TestOpenAPIDocument(t *testing.T) {
 	t.Parallel()
+	if _, err := os.Stat(oasSchema); err != nil {
+		cannot(t, "the schema of OpenAPI 3.1 is not installed: npm ci --prefix "+nodeDir)
+	}
 	j, err := described()
 	if err == nil {
 		err = j.document()

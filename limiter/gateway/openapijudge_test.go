@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +34,13 @@ var described = sync.OnceValues(func() (*judge, error) {
 	return j, j.c.AddResource(describedAt, doc)
 })
 
-// document checks the description itself, by the specification's own schema
-// (https://spec.openapis.org/oas/3.1/schema/2022-10-07), and every schema in it.
+// oasSchema is the specification's own schema
+// (https://spec.openapis.org/oas/3.1/schema/2022-10-07), as a validator's package has it.
+var oasSchema = filepath.Join(nodeDir, "node_modules", "@seriousme", "openapi-schema-validator", "schemas", "v3.1", "schema.json")
+
+// document checks the description itself by that schema, and every schema in it.
 func (j *judge) document() error {
-	text, err := os.ReadFile("testdata/openapi/oas31-schema.json")
+	text, err := os.ReadFile(oasSchema)
 	if err != nil {
 		return err
 	}
