@@ -28,7 +28,7 @@ func TestRoutesThatCannotBe(t *testing.T) {
 		"routes: {a: b, b: a}":                         "routes.a: goes round in a circle: a → b → a",
 		"routes: {fast: gemini-9}":                     `routes.fast: "gemini-9" is not configured`,
 		"routes: {gemini-2.5-flash: gemini-3.5-flash}": "routes.gemini-2.5-flash: gemini-2.5-flash is a model's own name",
-		"moves: [{scope: feature/chat, from: gemini-2.5-flash, to: gemini-2.5-flash}]":                   "moves[0].to: gemini-2.5-flash and gemini-2.5-flash are one model",
+		"moves: [{scope: feature/chat, from: gemini-2.5-flash, to: gemini-2.5-flash}]":                   "moves[0].to: gemini-2.5-flash is the model that the calls are for already: want another one",
 		"moves: [{scope: chat, from: gemini-2.5-flash, to: gemini-3.5-flash}]":                           `moves[0].scope: "chat": want feature/NAME`,
 		"features: [bulk]\nmoves: [{scope: feature/chta, from: gemini-2.5-flash, to: gemini-3.5-flash}]": `moves[0].scope: unknown feature "chta"`,
 		"ramps: {samples: 0}":    "ramps.samples: must be above zero",

@@ -143,11 +143,11 @@ func TestExplainPath(t *testing.T) {
 		{explainOptions{Tenant: "acme", Team: "search", Priority: "high"}, limiter.Path{Tenant: "acme", Team: "search", Priority: "high"}},
 		{explainOptions{Tenant: "org/acme/search", Key: "k_1"}, limiter.Path{Organization: "org", Tenant: "acme", Team: "search", Key: "k_1"}},
 	} {
-		if got, err := c.o.path(t.Context(), nil); err != nil || got != c.want {
+		if got, err := c.o.levels(); err != nil || got != c.want {
 			t.Errorf("%+v: %+v, %v", c.o, got, err)
 		}
 	}
-	if _, err := (&explainOptions{Tenant: "a/b/c/d"}).path(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "TENANT/TEAM") {
+	if _, err := (&explainOptions{Tenant: "a/b/c/d"}).levels(); err == nil || !strings.Contains(err.Error(), "TENANT/TEAM") {
 		t.Errorf("too many levels: %v", err)
 	}
 }

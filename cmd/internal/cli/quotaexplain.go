@@ -164,7 +164,8 @@ func (b *backend) laneOf(ctx context.Context, model string) (limiter.Lane, error
 	return limiter.Lane{}, noLane(model, lanes)
 }
 
-func (o *explainOptions) path(ctx context.Context, be *backend) (limiter.Path, error) {
+// levels is the path as the flags have it.
+func (o *explainOptions) levels() (limiter.Path, error) {
 	p := limiter.Path{Team: o.Team, Key: o.Key, Priority: limiter.Priority(o.Priority)}
 	switch levels := strings.Split(o.Tenant, "/"); len(levels) {
 	case 1:
@@ -175,6 +176,15 @@ func (o *explainOptions) path(ctx context.Context, be *backend) (limiter.Path, e
 		p.Organization, p.Tenant, p.Team = levels[0], levels[1], levels[2]
 	default:
 		return p, usageErrorf("--tenant %q: want TENANT, TENANT/TEAM or ORGANIZATION/TENANT/TEAM", o.Tenant)
+	}
+	return p, nil
+}
+
+// path is that, with the ids of keys and runs that are named otherwise.
+func (o *explainOptions) path(ctx context.Context, be *backend) (limiter.Path, error) {
+	p, err := o.levels()
+	if err != nil {
+		return p, err
 	}
 	if o.Key != "" {
 		node, err := be.keyNamed(ctx, o.Key)
