@@ -50,6 +50,9 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 		}
 	}
 	now := s.now().UTC()
+	if known && p.Spec.Steer == (Steering{}) {
+		p.Spec.Steer = m.Spec.Steer // what was set while it goes on holds until something else is
+	}
 	if !known {
 		m.Created, m.shards = now, shardsFor(p.Rows)
 	}

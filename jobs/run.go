@@ -65,6 +65,8 @@ type Spec struct {
 	Reask  int    `json:"reask,omitempty"`  // how often an answer that breaks the schema is asked for again, with its fault said
 	Regrow bool   `json:"regrow,omitempty"` // one that reached the output cap is asked for once more, with twice the cap
 	Halt   string `json:"halt,omitempty"`   // when the run stops by itself: see ParseHalt; "" is the default
+
+	Steer Steering `json:"steer,omitzero"` // how it goes on, which may change while it does
 }
 
 // Axis is one --matrix dimension: each row is made once for each value, which
@@ -109,6 +111,9 @@ func (r Run) Stamp() string {
 	}
 	if r.Spec.Regrow {
 		s += "+regrow"
+	}
+	if r.Spec.Steer.ServiceTier != "" {
+		s += "+" + r.Spec.Steer.ServiceTier
 	}
 	return s
 }

@@ -27,6 +27,7 @@ var (
 	foldScript     = script("fold")
 	headsScript    = script("heads")
 	markScript     = script("mark")
+	steerScript    = script("steer")
 )
 
 func script(name string) *redis.Script {
