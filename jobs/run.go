@@ -100,6 +100,10 @@ type Run struct {
 	Rows    int64     `json:"rows"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
+
+	// Planned is what the run was expected to need; nil where nobody said. It is kept
+	// beside the record: what steers a run never writes it.
+	Planned *Planned `json:"-"`
 }
 
 // Stamp tells apart what workers go by: the digest of what makes the answers, and

@@ -28,6 +28,7 @@ var (
 	headsScript    = script("heads")
 	markScript     = script("mark")
 	steerScript    = script("steer")
+	expectScript   = script("expect")
 )
 
 func script(name string) *redis.Script {
