@@ -11,6 +11,7 @@ import (
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 type eventsOptions struct {
@@ -24,7 +25,7 @@ type eventsOptions struct {
 var eventKinds = []string{
 	limiter.EventPause, limiter.EventResume, limiter.EventThrottle, limiter.EventLimits,
 	limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventProvider, limiter.EventAlert,
-	limiter.EventHealth, limiter.EventLease, limiter.EventKeys, gemini.EventRamp,
+	limiter.EventHealth, limiter.EventLease, limiter.EventKeys, gemini.EventRamp, scheduler.EventRun,
 }
 
 func newEventsCmd(f *factory) *cobra.Command {
