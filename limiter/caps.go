@@ -17,7 +17,7 @@ type CapState struct {
 	Used   int64     `json:"used"`           // spent and held, in micro-dollars
 	Held   int64     `json:"held"`           // of Used: by calls that are under way, at their estimates
 	Soft   int64     `json:"soft,omitempty"` // what pausable classes stop at; 0: at the limit itself
-	Start  time.Time `json:"start,omitzero"` // of the day or month; zero for ten minutes
+	Start  time.Time `json:"start,omitzero"` // of the day or month; zero for ten minutes, and where it is for ever
 	End    time.Time `json:"end,omitzero"`   // when it begins from nothing
 	Source string    `json:"source"`         // where it was set, for people
 	Shadow bool      `json:"shadow,omitempty"`
@@ -91,7 +91,7 @@ func capsOf(ctx context.Context, l capped, c Config, lanes []Lane, nodes []strin
 
 // moneyed tells whether anything has a money limit.
 func (c Config) moneyed() bool {
-	has := func(l Limits) bool { return l.USDPer10m+l.USDPerDay+l.USDPerMonth > 0 }
+	has := func(l Limits) bool { return l.USDPer10m+l.USDPerDay+l.USDPerMonth+l.USDTotal > 0 }
 	for _, l := range c.Nodes {
 		if has(l) {
 			return true
@@ -142,7 +142,7 @@ func (k *capReader) lane(ctx context.Context, l Lane) error {
 }
 
 func (k *capReader) node(ctx context.Context, node string) error {
-	if l, ok := k.conf.limitsOf(node); !ok || wildcard(node) || l.USDPer10m+l.USDPerDay+l.USDPerMonth == 0 {
+	if l, ok := k.conf.limitsOf(node); !ok || wildcard(node) || l.USDPer10m+l.USDPerDay+l.USDPerMonth+l.USDTotal == 0 {
 		return nil
 	}
 	s, err := k.l.NodeState(ctx, node)
@@ -163,7 +163,7 @@ func (k *capReader) states(node string, limits []LimitState, at time.Time) (list
 			continue
 		}
 		s := CapState{Node: node, Limit: l.Limit, Name: l.Name, Used: l.Used, Held: min(k.held[node], l.Used), Source: l.Source, Shadow: l.Shadow}
-		if l.isCap() {
+		if l.isCap() && l.Window != Ever {
 			s.Start, s.End = k.l.began(at, l.Window), l.NextFree
 		}
 		room := map[string]int64{}

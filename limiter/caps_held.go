@@ -50,6 +50,9 @@ func (r *Redis) began(t time.Time, w Window) time.Time { return r.cal.began(t, w
 func (m *Model) began(t time.Time, w Window) time.Time { return m.cal.began(t, w) }
 
 func (c *calendar) began(t time.Time, w Window) time.Time {
+	if w == Ever {
+		return time.UnixMilli(0)
+	}
 	days := c.at(t).at[:4]
 	if w == Month {
 		days = c.at(t).at[4:]

@@ -90,7 +90,7 @@ func (c Config) counted() bool {
 		all = append(all, l)
 	}
 	for _, l := range all {
-		if l.RPD+l.TPD+l.USDPerDay+l.USDPerMonth > 0 {
+		if l.RPD+l.TPD+l.USDPerDay+l.USDPerMonth+l.USDTotal > 0 {
 			return true
 		}
 	}
@@ -127,8 +127,8 @@ func (r *Redis) stated(ctx context.Context, l Lane, node, class string, used Lim
 	}
 	s := Snapshot{Scope: r.scope, At: now}
 	for _, u := range used.List() {
-		if u.Window != Day && u.Window != Month {
-			return wrong("used."+u.Name(), "is of no day or month: it is known again within minutes")
+		if !u.Window.counted() {
+			return wrong("used."+u.Name(), "is of no day or month, nor for ever: it is known again within minutes")
 		}
 		if !limits.has(u) {
 			return wrong("used."+u.Name(), "there is no such limit for %s", whose)

@@ -147,7 +147,7 @@ func TestFloorsAreChecked(t *testing.T) {
 		for field, f := range map[string][]Floor{
 			"floors[ rpm].class":                        {{}},
 			"floors[a unit(8)/minute].unit":             {{Class: "a", Unit: NumUnits}},
-			"floors[a requests/window(5)].window":       {{Class: "a", Window: NumWindows}},
+			"floors[a requests/window(6)].window":       {{Class: "a", Window: NumWindows}},
 			"floors[interactive rpm].amount":            {{Class: "interactive", Amount: -1}},
 			"floors[interactive input_tpm].class":       {{Class: "interactive", Unit: InputTokens}, {Class: "interactive", Unit: InputTokens}},
 			"floors[interactive micro_usd/held].amount": {{Class: "interactive", Unit: MicroUSD, Window: Held, Amount: maxAmount + 1}},

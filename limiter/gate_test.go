@@ -38,6 +38,7 @@ type gate interface {
 	State(context.Context, Lane) (LaneState, error)
 	Explain(context.Context, Request) (Explanation, error)
 	NodeState(context.Context, string) (NodeState, error)
+	Caps(context.Context) ([]CapState, error)
 	Nodes(context.Context) ([]string, error)
 	Ticket(context.Context, Lane, string) (TicketState, error)
 	Lanes(context.Context) ([]LaneConfig, error)

@@ -456,8 +456,8 @@ func (h *history) nodes() (map[string]Limits, map[string][]string) {
 		"project":          {USDPerDay: 20_000 + h.rng.Int64N(90_000), USDPerMonth: 400_000},
 		"organization/org": {RPM: 20 + h.rng.Int64N(40), RPD: 500},
 		"tenant/acme":      {RPM: 5 + h.rng.Int64N(20), InputTPM: 9000, Concurrency: 3},
-		"tenant/*":         {RPM: 5 + h.rng.Int64N(20), USDPer10m: 50_000, USDPerMonth: 500_000},
-		"run/r2":           {InputTPM: 7000 + h.rng.Int64N(9000)},
+		"tenant/*":         {RPM: 5 + h.rng.Int64N(20), USDPer10m: 50_000, USDPerMonth: 500_000, USDTotal: h.rng.Int64N(2) * 300_000},
+		"run/r2":           {InputTPM: 7000 + h.rng.Int64N(9000), USDTotal: 100_000 + h.rng.Int64N(200_000)},
 		"feature/f1":       {RPM: 10 + h.rng.Int64N(20), OutputTPM: 3000},
 	}
 	shadow := map[string][]string{}

@@ -60,6 +60,8 @@ func (p *page) counts(e *entry, now int64) bool {
 		return e.at >= time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, californian).UnixMilli()
 	case Month:
 		return e.at >= time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, californian).UnixMilli()
+	case Ever:
+		return true
 	}
 	return !e.call.ended && e.call.lapsed == 0
 }

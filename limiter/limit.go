@@ -52,16 +52,22 @@ type Window uint8
 // America/Los_Angeles (Gemini's RPD reset, facts: ai.google.dev rate-limits
 // page of 2026-08-18), Month a calendar month in a configured zone; Held is no
 // window at all: what is held counts until it is given back or its lease ends.
+// Ever counts all of a node's life: it never turns, and only a higher limit helps.
 const (
 	Minute Window = iota
 	TenMinutes
 	Day
 	Month
 	Held
-	NumWindows = 5
+	Ever
+	NumWindows = 6
 )
 
-var windowNames = [NumWindows]string{"minute", "10m", "day", "month", "held"}
+// counted tells whether the use of a window adds up instead of sliding out: of a
+// day, of a month, or of all time.
+func (w Window) counted() bool { return w == Day || w == Month || w == Ever }
+
+var windowNames = [NumWindows]string{"minute", "10m", "day", "month", "held", "ever"}
 
 // String is the window's name in keys, answers and metrics.
 func (w Window) String() string {
@@ -132,6 +138,7 @@ type Limits struct {
 	USDPer10m   int64 `json:"usd_per_10m,omitempty"`   // micro-dollars in sliding ten minutes
 	USDPerDay   int64 `json:"usd_per_day,omitempty"`   // micro-dollars a Pacific day
 	USDPerMonth int64 `json:"usd_per_month,omitempty"` // micro-dollars a calendar month
+	USDTotal    int64 `json:"usd_total,omitempty"`     // micro-dollars in all: a run's --max-cost
 }
 
 var shorthands = []struct {
@@ -152,6 +159,7 @@ var shorthands = []struct {
 	{"usd_per_10m", MicroUSD, TenMinutes, func(l *Limits) *int64 { return &l.USDPer10m }},
 	{"usd_per_day", MicroUSD, Day, func(l *Limits) *int64 { return &l.USDPerDay }},
 	{"usd_per_month", MicroUSD, Month, func(l *Limits) *int64 { return &l.USDPerMonth }},
+	{"usd_total", MicroUSD, Ever, func(l *Limits) *int64 { return &l.USDTotal }},
 }
 
 // With is l with the limits of m that are set.

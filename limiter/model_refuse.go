@@ -30,7 +30,7 @@ func (m *Model) place(n *modelLane, c *modelClass, q Request, leaf string, tk *m
 		pos = f.position(tk.seq)
 	}
 	later := 300000 + (int64(len(f.order))+pos)*7919%300000
-	if no.reason == ReasonPaused && ends < 0 {
+	if no.reason == ReasonPaused && ends < 0 || no.forEver() { // until somebody lifts it
 		return no.denied(t+ceilSecond(later), m.stays(n, q, later == 0, pos), detail)
 	}
 	first, _, rest := m.turnsBefore(c, f, pos)
@@ -59,13 +59,17 @@ func (m *Model) stays(n *modelLane, q Request, hope bool, pos int64) int64 {
 	return 0
 }
 
-// turns tells whether the limit that refuses is a day's or a month's.
+// forEver tells whether the limit that refuses never turns.
+func (no *refusal) forEver() bool {
+	return no.dim >= 0 && no.class.n.plan.dims[no.dim].window == Ever
+}
+
+// turns tells whether the limit that refuses is a day's or a month's, or for ever.
 func (no *refusal) turns() bool {
 	if no.dim < 0 {
 		return false
 	}
-	w := no.class.n.plan.dims[no.dim].window
-	return w == Day || w == Month
+	return no.class.n.plan.dims[no.dim].window.counted()
 }
 
 // answer says when to come back, and keeps a place for what waits.

@@ -60,9 +60,12 @@ func (n *modelLane) room(c *modelClass, d int) int64 {
 	return max(1, room)
 }
 
+// raisedMS is how often it is worth asking whether a limit for ever was raised.
+const raisedMS = 300_000
+
 // weight orders refusals: the rule that will hold longest is the answer.
 func (d dim) weight(short int64) int64 {
-	if d.window == Month || d.window == Day {
+	if d.window.counted() {
 		return 1000000000000 * int64(d.window)
 	}
 	return int64(math.Floor(float64(short) * 1000000 / float64(d.inside)))
@@ -165,6 +168,8 @@ func (no *refusal) when(t int64) int64 {
 		return n.header.monthEnd
 	case Held:
 		return t + 1000
+	case Ever:
+		return t + raisedMS
 	}
 	freed := n.frees(c, no.dim, no.need, no.alone)
 	if no.top >= 0 {

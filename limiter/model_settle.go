@@ -26,10 +26,7 @@ func (n *modelLane) correct(c *modelClass, p *modelPermit, epoch int64, used Amo
 			}
 			continue
 		}
-		start := n.header.day
-		if x.window == Month {
-			start = n.header.month
-		}
+		start := n.began(x.window)
 		if p.granted >= start {
 			n.use[d][c.index] = max(0, n.use[d][c.index]+delta)
 		}

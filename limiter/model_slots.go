@@ -92,7 +92,7 @@ func decay(p, slots int64) int64 {
 // protect is what the classes below must leave to a class: its forecast between
 // floor and guarantee.
 func (d dim) protect(s share, peak int64) int64 {
-	if d.window == Day || d.window == Month || s.guarantee <= s.floor {
+	if d.window.counted() || s.guarantee <= s.floor {
 		return s.floor
 	}
 	return max(s.floor, min(s.guarantee, d.forecast(peak)))
@@ -101,7 +101,7 @@ func (d dim) protect(s share, peak int64) int64 {
 // forecast is what a class is expected to need: 1.5 times its peak, and 2 roots
 // for requests. Days and months have none.
 func (d dim) forecast(peak int64) int64 {
-	if d.window == Day || d.window == Month {
+	if d.window.counted() {
 		return 0
 	}
 	p := float64(peak) / 16

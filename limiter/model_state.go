@@ -92,7 +92,7 @@ func (n *modelLane) oldest(d int) int64 {
 		return n.header.dayEnd
 	case Month:
 		return n.header.monthEnd
-	case Held:
+	case Held, Ever:
 		return 0
 	case TenMinutes:
 		now = n.header.slot10
@@ -160,11 +160,19 @@ func (m *Model) Restore(_ context.Context, s Snapshot) error {
 	return nil
 }
 
-func (n *modelLane) restore(x Counter) {
-	start := n.header.day
-	if x.Window == Month {
-		start = n.header.month
+// began is when the day, the month or the life that counts now began.
+func (n *modelLane) began(w Window) int64 {
+	switch w {
+	case Day:
+		return n.header.day
+	case Month:
+		return n.header.month
 	}
+	return 0
+}
+
+func (n *modelLane) restore(x Counter) {
+	start := n.began(x.Window)
 	c := n.class(x.Class)
 	for d, p := range n.plan.dims {
 		if c != nil && p.unit == x.Unit && p.window == x.Window && start == x.Start.UnixMilli() {

@@ -82,7 +82,7 @@ func (r *Redis) nodeCounters(ctx context.Context, c Config, s *Snapshot) error {
 	return err
 }
 
-// counts tells whether something has a limit by the day or month.
+// counts tells whether something has a limit by the day or month, or for ever.
 func (p plan) counts() bool {
-	return slices.ContainsFunc(p.dims, func(d dim) bool { return d.window == Day || d.window == Month })
+	return slices.ContainsFunc(p.dims, func(d dim) bool { return d.window.counted() })
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // isCap tells whether a limit is what somebody wants to spend at most: money of a
-// day or month. The money of ten minutes is a rate, and the provider's.
-func (l Limit) isCap() bool { return l.Unit == MicroUSD && (l.Window == Day || l.Window == Month) }
+// day or month, or at all. The money of ten minutes is a rate, and the provider's.
+func (l Limit) isCap() bool { return l.Unit == MicroUSD && l.Window.counted() }
 
 // soften gives a class its part of a cap: pausable ones go to ppm of it, the others
 // are told from there on. What that keeps back stands in for the floor.

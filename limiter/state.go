@@ -226,12 +226,15 @@ func (v laneView) class(d, i int, l LimitState) ClassUse {
 func (v laneView) counters() []Counter {
 	var out []Counter
 	for d, p := range v.plan.dims {
-		if p.window != Day && p.window != Month {
+		if !p.window.counted() {
 			continue
 		}
 		start := v.header.day
-		if p.window == Month {
+		switch p.window {
+		case Month:
 			start = v.header.month
+		case Ever:
+			start = 0
 		}
 		for i, c := range v.plan.classes {
 			if n := v.use[d][i]; n > 0 {

@@ -110,13 +110,19 @@ func outlook(s limiter.CapState, m spendMark, now time.Time) CapOutlook {
 	if len(m.Seen) > 0 && now.UnixMilli()-m.Seen[0][0] >= seenLeast.Milliseconds() {
 		from, used = time.UnixMilli(m.Seen[0][0]), m.Seen[0][1]
 	}
+	if from.IsZero() {
+		return o // of a cap without a beginning nothing is known yet
+	}
 	passed, left := now.Sub(from), s.End.Sub(now)
 	if passed <= 0 {
 		return o
 	}
 	perHour := float64(max(0, s.Used-used)) / passed.Hours()
-	o.PerHour, o.AtEnd = int64(perHour), s.Used+int64(perHour*max(0, left.Hours()))
-	if rest := float64(s.Amount - s.Used); perHour > 0 && rest > 0 && rest/perHour < left.Hours() {
+	o.PerHour = int64(perHour)
+	if !s.End.IsZero() {
+		o.AtEnd = s.Used + int64(perHour*max(0, left.Hours()))
+	}
+	if rest := float64(s.Amount - s.Used); perHour > 0 && rest > 0 && (s.End.IsZero() || rest/perHour < left.Hours()) {
 		o.Reached = now.Add(time.Duration(rest / perHour * float64(time.Hour))).Truncate(time.Minute)
 	}
 	return o

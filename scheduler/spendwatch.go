@@ -115,17 +115,20 @@ func levelText(o CapOutlook, now time.Time) string {
 	if o.Held > 0 {
 		s += fmt.Sprintf(" (%s of it held by calls under way)", dollars(o.Held))
 	}
-	until := o.End.UTC().Format("Mon 2 Jan 15:04 MST")
+	until := o.End.UTC().Format("until Mon 2 Jan 15:04 MST, or until the cap is raised")
+	if o.End.IsZero() {
+		until = "until the cap is raised"
+	}
 	switch {
 	case at >= full:
-		return s + fmt.Sprintf(": all calls that cost money are refused until %s, or until the cap is raised (%s)", until, setCommand(o))
-	case len(o.Stopped) > 0 || at >= softLevel(o.CapState):
-		s += fmt.Sprintf(": %s until %s, or until the cap is raised (%s)", stopWords(o), until, setCommand(o))
+		return s + fmt.Sprintf(": all calls that cost money are refused %s (%s)", until, setCommand(o))
+	case len(o.Stopped) > 0 || o.Soft > 0 && at >= softLevel(o.CapState):
+		s += fmt.Sprintf(": %s %s (%s)", stopWords(o), until, setCommand(o))
 	}
 	switch {
 	case !o.Reached.IsZero():
 		s += fmt.Sprintf("; at the present pace the cap is reached %s", o.Reached.UTC().Format("Mon 2 Jan 15:04 MST"))
-	case o.PerHour > 0:
+	case o.PerHour > 0 && !o.End.IsZero():
 		s += fmt.Sprintf("; at the present pace %s are spent at its end", dollars(o.AtEnd))
 	}
 	return s

@@ -60,12 +60,12 @@ function M.refusals()
     M.put_leaf(c, q.leaf, f)
     local wait, from, eta = 0, t, 0
     local later = 300000 + (f[NEXT] + pos) * 7919 % 300000 -- apart, so that they are no herd
-    if no[2] == 'paused' and ends < 0 then
-      wait = later
+    local win = no[1] and no[9].cfg[2 + (no[1] - 1) * W + 2]
+    if (no[2] == 'paused' and ends < 0) or win == EVER then
+      wait = later -- until somebody lifts it
     else
       local first, _, rest = M.turns_before(c, f, pos)
       from = math.max(t, ends or 0, first)
-      local win = no[1] and no[9].cfg[2 + (no[1] - 1) * W + 2]
       if win == DAY or win == MONTH then from = math.max(first, M.when(no, t)) end
       if tk and not tk.released and t - N.s[PULL] > AWAY and from == t and q.wait == 0 then
         return M.denied(no, M.pace(N, c, f, tk.a, t), pos, detail)

@@ -43,10 +43,11 @@ local M = {formats = {}}
 
 local SPAN = 122
 local W = 6 -- numbers of a dim in cfg
-local MINUTE, TEN, DAY, MONTH, HELD = 0, 1, 2, 3, 4
+local MINUTE, TEN, DAY, MONTH, HELD, EVER = 0, 1, 2, 3, 4, 5
 local TS, CUR, CUR10, DAYS, DAYE, MONS, MONE, COOL, REBASED, PULL, NEXTPULL, H = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11
 local JUMP = 5000
 local SLACK = 500 -- ms by which a class may be before or behind its pace
+local RAISED = 300000 -- how often it is worth asking whether a limit for ever was raised
 local KEPT = 3600000 -- how long a lapsed permit waits for a late settle
 
 -- pack writes integers; %d because '..' turns 3e14 into "3e+14" on real Redis.
@@ -65,6 +66,10 @@ function M.clock()
   local x = call('TIME')
   return x[1] * 1000 + floor(x[2] / 1000)
 end
+
+-- counted tells whether a window is no sliding one whose use adds up: a day, a
+-- month, or all of a ledger's life.
+function M.counted(win) return win == DAY or win == MONTH or win == EVER end
 
 -- class gives a class's part of a ledger, read once per call; nil when unknown.
 function M.class(N, name, v)

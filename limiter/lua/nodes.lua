@@ -51,7 +51,9 @@ function M.nodes()
   function M.expire(N)
     local hours = 26
     for d = 1, N.nD do
-      if N.cfg[2 + (d - 1) * W + 2] == MONTH then hours = 800 end
+      local win = N.cfg[2 + (d - 1) * W + 2]
+      if win == MONTH then hours = math.max(hours, 800) end
+      if win == EVER then hours = 9600 end -- 400 days without a call: it is not one life any more
     end
     call('PEXPIRE', N.key, format('%d', hours * 3600000))
   end

@@ -119,10 +119,9 @@ function M.blocked(c, e, a, full)
   end
 end
 
--- turning tells whether the limit that refuses is a day's or a month's.
+-- turning tells whether the limit that refuses is a day's or a month's, or for ever.
 function M.turning(no)
-  local win = no[9].cfg[2 + (no[1] - 1) * W + 2]
-  return win == DAY or win == MONTH
+  return M.counted(no[9].cfg[2 + (no[1] - 1) * W + 2])
 end
 
 -- let_go releases the head of a leaf.

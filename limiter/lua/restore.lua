@@ -13,7 +13,7 @@ for i = 4, #ARGV, 5 do
     local o = 2 + (d - 1) * W
     local win = N.cfg[o + 2]
     if c and N.cfg[o + 1] == tonumber(ARGV[i + 1]) and win == tonumber(ARGV[i + 2])
-      and N.s[win == DAY and DAYS or MONS] == tonumber(ARGV[i + 3]) then
+      and (win == EVER or N.s[win == DAY and DAYS or MONS] == tonumber(ARGV[i + 3])) then
       local j = M.at(N, d) + c.i
       N.s[j], N.dirty = math.max(N.s[j], tonumber(ARGV[i + 4])), true
     end

@@ -99,7 +99,7 @@ function M.waits()
   function M.weight(N, d, short)
     local o = 2 + (d - 1) * W
     local win = N.cfg[o + 2]
-    if win == MONTH or win == DAY then return 1000000000000 * win end
+    if M.counted(win) then return 1000000000000 * win end
     return floor(short * 1000000 / N.cfg[o + 4])
   end
 
@@ -138,6 +138,7 @@ function M.waits()
     if win == DAY then return N.s[DAYE] end
     if win == MONTH then return N.s[MONE] end
     if win == HELD then return t + 1000 end
+    if win == EVER then return t + RAISED end
     local freed = M.frees(N, c, d, no[5], no[8])
     if no[7] then
       local eased = M.eases(N, c, d, no[3] + no[5])

@@ -34,9 +34,9 @@ function M.correct(N, c, p, epoch, used)
     local unit, win = N.cfg[o + 1], N.cfg[o + 2]
     local delta = used[unit + 1] - p[5 + unit]
     if delta ~= 0 and not M.since(N, d, p, epoch) then delta = 0 end
-    if delta ~= 0 and (win == DAY or win == MONTH) then
+    if delta ~= 0 and M.counted(win) then
       local j = M.at(N, d) + c.i
-      if p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
+      if win == EVER or p[1] >= s[win == DAY and DAYS or MONS] then s[j] = math.max(0, s[j] + delta) end
     elseif delta ~= 0 and win ~= HELD and (epoch == s[REBASED] or M.before(N, win, p)) then
       local from = epoch == s[REBASED] and p[1] or s[REBASED]
       if c.smooth and win == MINUTE and k[nD + d] > 0 and from > t - 61000 then

@@ -162,7 +162,7 @@ function M.slots()
 
   -- protect is what classes below must leave to a class: its forecast, between floor and guarantee.
   function M.protect(unit, win, peak, low, high)
-    if win == DAY or win == MONTH or high <= low then return low end
+    if M.counted(win) or high <= low then return low end
     local p = peak / 16
     local f = 1.5 * p
     if unit == 0 then f = f + 2 * sqrt(p) end

@@ -12,7 +12,7 @@ function M.oldest(N, d)
   local win = N.cfg[2 + (d - 1) * W + 2]
   if win == DAY then return N.s[DAYE] end
   if win == MONTH then return N.s[MONE] end
-  if win == HELD then return 0 end
+  if win == HELD or win == EVER then return 0 end
   local now, used = N.s[win == TEN and CUR10 or CUR], 0
   for i = 1, N.nC do used = used + N.s[M.at(N, d) + i] end
   if used == 0 then return 0 end

@@ -92,6 +92,7 @@ type LimitConfig struct {
 	USDPer10m   float64 `yaml:"usd_per_10m"`
 	USDPerDay   float64 `yaml:"usd_per_day"`
 	USDPerMonth float64 `yaml:"usd_per_month"`
+	USDTotal    float64 `yaml:"usd_total"` // for good: it never begins anew
 }
 
 // ClassConfig changes a class of the default table; absent keys keep its value.

@@ -142,7 +142,7 @@ func (lc LimitConfig) check(key string) error {
 			return fmt.Errorf("%s.%s: %d is negative; leave it out for no limit", key, name, n)
 		}
 	}
-	for name, v := range map[string]float64{"usd_per_10m": lc.USDPer10m, "usd_per_day": lc.USDPerDay, "usd_per_month": lc.USDPerMonth} {
+	for name, v := range map[string]float64{"usd_per_10m": lc.USDPer10m, "usd_per_day": lc.USDPerDay, "usd_per_month": lc.USDPerMonth, "usd_total": lc.USDTotal} {
 		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s.%s: %v is no amount of dollars; leave it out for no limit", key, name, v)
 		}
@@ -157,7 +157,7 @@ func (lc LimitConfig) limits() limiter.Limits {
 	return limiter.Limits{
 		RPM: lc.RPM, InputTPM: lc.InputTPM, OutputTPM: lc.OutputTPM, TotalTPM: lc.TotalTPM, IPM: lc.IPM,
 		RPD: lc.RPD, TPD: lc.TPD, Concurrency: lc.Concurrency, Streams: lc.Streams,
-		USDPer10m: usd(lc.USDPer10m), USDPerDay: usd(lc.USDPerDay), USDPerMonth: usd(lc.USDPerMonth),
+		USDPer10m: usd(lc.USDPer10m), USDPerDay: usd(lc.USDPerDay), USDPerMonth: usd(lc.USDPerMonth), USDTotal: usd(lc.USDTotal),
 	}
 }
 

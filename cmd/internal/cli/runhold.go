@@ -43,8 +43,11 @@ func (b *backend) moneyHold(ctx context.Context, run jobs.Run, now time.Time) (h
 		return h, nil
 	}
 	for _, x := range caps {
-		if slices.Contains(x.Stopped, run.Spec.Class) && x.End.After(h.until) {
+		if slices.Contains(x.Stopped, run.Spec.Class) && (x.End.IsZero() || x.End.After(h.until)) {
 			h = hold{why: stoppedSentence(x, now), until: x.End, unsure: true}
+			if x.End.IsZero() {
+				break // nothing lasts longer
+			}
 		}
 	}
 	return h, err

@@ -164,8 +164,10 @@ func (v *spending) capTable(now time.Time) *dataTable {
 	for _, c := range v.Caps {
 		end, reached, turns := "", "", ""
 		if c.IsCap() {
-			end, turns = usd(c.AtEnd), clock(c.End, now)
 			reached = "not before"
+			if end, turns = usd(c.AtEnd), clock(c.End, now); c.End.IsZero() {
+				end, reached, turns = "", "", "never"
+			}
 		}
 		if !c.Reached.IsZero() {
 			reached = "about " + clock(c.Reached, now)
@@ -197,6 +199,10 @@ func stoppedSentence(c limiter.CapState, now time.Time) string {
 	if c.Used < stop && c.Next > 0 {
 		at += "; the next call may cost up to " + usd(c.Next)
 	}
-	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on by themselves at %s, or within seconds of a higher cap: "+
-		"nightshift spend set %s %s DOLLARS", strings.Join(c.Stopped, ", "), money[0], money[1], c, at, clock(c.End, now), shownTarget(c.Node), c.Name)
+	by := "by themselves at " + clock(c.End, now) + ", or "
+	if c.End.IsZero() {
+		by = ""
+	}
+	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on %swithin seconds of a higher cap: "+
+		"nightshift spend set %s %s DOLLARS", strings.Join(c.Stopped, ", "), money[0], money[1], c, at, by, shownTarget(c.Node), c.Name)
 }

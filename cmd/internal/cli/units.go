@@ -39,6 +39,8 @@ func inWindow(w limiter.Window) string {
 		return " of this day in California"
 	case limiter.Month:
 		return " of this month"
+	case limiter.Ever:
+		return " in all"
 	}
 	return ""
 }
