@@ -13,7 +13,10 @@ type EnqueueOptions struct {
 	// Have says that the result of a row that would be enqueued exists already,
 	// elsewhere: Done or Cached enters the row as that, without a task. None
 	// enqueues it. FileSink.Have fits.
-	Have     func(row, key string) State
+	Have func(row, key string) State
+	// Claimed is called when the run is recorded and before any of its rows can
+	// begin, so that what bounds them is in force. Its error ends the enqueue.
+	Claimed  func(context.Context, Run) error
 	Progress func(done, total int64)
 }
 
@@ -50,18 +53,23 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 		}
 	}
 	now := s.now().UTC()
-	if known && p.Spec.Steer == (Steering{}) {
-		p.Spec.Steer = m.Spec.Steer // what was set while it goes on holds until something else is
-	}
 	if !known {
 		m.Created, m.shards = now, shardsFor(p.Rows)
 	}
-	m.Spec, m.Input, m.Digest, m.inputs, m.Updated = p.Spec, p.Name, p.Digest, p.Inputs, now
+	was := m.Run
+	m.Spec = p.Spec
+	m.enqueuedOver(was, now)
+	m.Input, m.Digest, m.inputs, m.Updated = p.Name, p.Digest, p.Inputs, now
 	if o.Update {
 		m.inputs = "" // until it is through: after a crash the difference is asked about again
 	}
 	if err := s.save(ctx, m); err != nil {
 		return EnqueueReport{}, err
+	}
+	if o.Claimed != nil {
+		if err := o.Claimed(ctx, m.Run); err != nil {
+			return EnqueueReport{}, err
+		}
 	}
 	if err := s.rdb.SAdd(ctx, keyLanes, p.Spec.Lane).Err(); err != nil {
 		return EnqueueReport{}, err

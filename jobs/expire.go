@@ -30,16 +30,48 @@ func MaxWaitError(waited, most time.Duration, last string) *RowError {
 		waited.Round(time.Second), most, what)}
 }
 
+// CauseDeadline is RowError.Cause of a row that was open at its run's deadline.
+const CauseDeadline = "deadline"
+
+// DeadlineError is the error of a row that was open at its run's deadline. Last is
+// as for MaxWaitError.
+func DeadlineError(deadline time.Time, last string) *RowError {
+	what, _, _ := strings.Cut(last, " until ")
+	if what != "" {
+		what = "; last: " + what
+	}
+	return &RowError{Cause: CauseDeadline, Message: "not done by the run's deadline, " + deadline.UTC().Format("2006-01-02 15:04 MST") + what}
+}
+
+// expiredError is the error of a row that ends without a call.
+func expiredError(r Run, waited time.Duration, last string, now time.Time) *RowError {
+	if r.Spec.Steer.Late(now) > 0 {
+		return DeadlineError(r.Spec.Steer.Deadline, last)
+	}
+	return MaxWaitError(waited, r.Spec.MaxWait, last)
+}
+
+// Missed is how many rows were open at the run's deadline, and have no other end
+// since.
+func (s *Store) Missed(ctx context.Context, run string) (int64, error) {
+	n, err := s.rdb.HGet(ctx, runKey(run), "missed").Int64()
+	if err := orNil(err); err != nil || n == 0 {
+		return 0, err
+	}
+	c, err := s.Counts(ctx, run)
+	return min(n, c[Expired]), err
+}
+
 // expireGrace is what Sweep leaves the workers to see by themselves that a row
 // has waited too long: they give its place in the line back as well.
 const expireGrace = 30 * time.Second
 
 // Expire ends the open rows of a run that by now have waited longer than its
-// MaxWait, deletes their tasks and gives them. Rows that a worker has are left
-// to it.
+// MaxWait, or all of them after a deadline that stops it; it deletes their tasks
+// and gives them. Rows that a worker has are left to it.
 func (s *Store) Expire(ctx context.Context, run string, now time.Time) ([]Task, error) {
 	m, err := s.meta(ctx, run)
-	if err != nil || m.Spec.MaxWait <= 0 {
+	if err != nil || m.Spec.MaxWait <= 0 && m.Spec.Steer.Late(now) == 0 {
 		return nil, err
 	}
 	late, err := s.late(ctx, m, now)
@@ -69,6 +101,7 @@ func (s *Store) late(ctx context.Context, m meta, now time.Time) ([]lateRow, err
 	var late []lateRow
 	var times []byte
 	chunk := int64(-1)
+	over := m.Spec.Steer.Late(now) > 0
 	var failed error
 	err := s.eachState(ctx, m, func(r rowState) {
 		if r.State.Terminal() || r.State == Running || failed != nil {
@@ -81,16 +114,25 @@ func (s *Store) late(ctx context.Context, m meta, now time.Time) ([]lateRow, err
 				failed = nil
 			}
 		}
-		at := r.Index % rowsPerChunk * bytesPerTime
-		if at+bytesPerTime > int64(len(times)) {
-			return
-		}
-		since := int64(binary.BigEndian.Uint32(times[at:]))
-		if waited := now.Sub(time.Unix(since, 0)); since > 0 && waited >= m.Spec.MaxWait {
+		since := sinceIn(times, r.Index)
+		waited := now.Sub(time.Unix(since, 0))
+		switch {
+		case over && since == 0:
+			late = append(late, lateRow{r, 0})
+		case over, since > 0 && m.Spec.MaxWait > 0 && waited >= m.Spec.MaxWait:
 			late = append(late, lateRow{r, waited})
 		}
 	})
 	return late, errors.Join(err, failed)
+}
+
+// sinceIn is when a row was enqueued, in Unix seconds; 0 where nothing says it.
+func sinceIn(times []byte, index int64) int64 {
+	at := index % rowsPerChunk * bytesPerTime
+	if at+bytesPerTime > int64(len(times)) {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint32(times[at:]))
 }
 
 func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Time) ([]Task, error) {
@@ -110,12 +152,12 @@ func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Ti
 	es := make([]ending, len(batch))
 	for i, r := range batch {
 		res := Result{Row: rows[i].row, Run: m.ID, Index: r.Index, Status: Expired.String(), Fields: json.RawMessage(rows[i].fields),
-			WaitedMS: r.waited.Milliseconds(), Error: MaxWaitError(r.waited, m.Spec.MaxWait, last[i]), Finished: now.UTC()}
+			WaitedMS: r.waited.Milliseconds(), Error: expiredError(m.Run, r.waited, last[i], now), Finished: now.UTC()}
 		line, err := res.Line()
 		if err != nil {
 			return nil, err
 		}
-		es[i] = ending{Task: r.Task, state: Expired, value: pack(Expired, line)}
+		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, value: pack(Expired, line)}
 	}
 	ended, err := s.finishAll(ctx, m.ID, es)
 	if err != nil {

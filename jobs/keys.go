@@ -8,9 +8,11 @@ import "strconv"
 //	nightshift:jobs:runs          sorted set: run ids by creation (ms)
 //	nightshift:jobs:names         hash: run name, or "=" and a digest for runs without one → run id
 //	nightshift:jobs:lanes         set: lanes that have queues
+//	nightshift:jobs:watched       set: runs whose steering somebody has to look after
 //	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way),
 //	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
-//	                              halt (the brake's numbers: "same ppm of"), planned (JSON: what it was expected to need)
+//	                              halt (the brake's numbers: "same ppm of"), planned (JSON: what it was expected to need),
+//	                              max_wait (s), stop_at (ms: open rows end then), missed (rows that ended so)
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
 //	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
 //	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)
@@ -26,6 +28,8 @@ const (
 	keyRuns  = "nightshift:jobs:runs"
 	keyNames = "nightshift:jobs:names"
 	keyLanes = "nightshift:jobs:lanes"
+
+	keyWatched = "nightshift:jobs:watched"
 
 	// schemaVersion is of a run's keys. A run of a newer one is left alone.
 	schemaVersion = 1

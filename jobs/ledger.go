@@ -27,6 +27,7 @@ type Begun struct {
 	Fields  json.RawMessage // one JSON object; what the template is rendered from
 	Digest  string          // the run's Stamp, now: a run that was loaded with another has been updated since, load it again
 	MaxWait time.Duration   // the run's, now; 0 is none
+	Late    time.Duration   // since the deadline that stops the run, by Redis's clock; 0 before it, and without one
 	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock; 0 when MaxWait is
 }
 
@@ -48,17 +49,17 @@ func (s *Store) beginAll(ctx context.Context, run string, ts []Task) ([]Begun, e
 	for _, t := range ts {
 		args = append(args, t.Index, t.Gen)
 	}
-	out, err := s.call(ctx, beginScript, []string{countKey(run), runKey(run)}, args, 2+4*len(ts))
+	out, err := s.call(ctx, beginScript, []string{countKey(run), runKey(run)}, args, 3+4*len(ts))
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	digest, most := str(out[0]), seconds(out[1])
+	digest, most, late := str(out[0]), seconds(out[1]), time.Duration(integer(out[2]))*time.Millisecond
 	res := make([]Begun, len(ts))
 	for i := range ts {
-		o := out[2+4*i : 6+4*i]
+		o := out[3+4*i : 7+4*i]
 		row, fields, _ := strings.Cut(str(o[2]), "\x00")
 		res[i] = Begun{Outcome: Outcome(integer(o[0])), From: State(integer(o[1])), Row: row, Fields: json.RawMessage(fields),
-			Digest: digest, MaxWait: most, Waited: seconds(o[3])}
+			Digest: digest, MaxWait: most, Late: late, Waited: seconds(o[3])}
 	}
 	return res, nil
 }

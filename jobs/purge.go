@@ -36,7 +36,7 @@ func (s *Store) Purge(ctx context.Context, run string, o PurgeOptions) (PurgeRep
 	if err := s.forgetName(ctx, run); err != nil {
 		return r, err
 	}
-	if err := s.rdb.ZRem(ctx, keyRuns, run).Err(); err != nil {
+	if err := errors.Join(s.Unwatch(ctx, run), s.rdb.ZRem(ctx, keyRuns, run).Err()); err != nil {
 		return r, err
 	}
 	keys := append(m.keys(), countKey(run), endKey(run), draftKey(run), brakeKey(run))

@@ -22,6 +22,9 @@ func (s *Store) Retry(ctx context.Context, run string, f RetryFilter) (int64, er
 	if err != nil {
 		return 0, err
 	}
+	if err := s.watch(ctx, m.Run); err != nil {
+		return 0, err
+	}
 	var bad []int64
 	err = s.eachState(ctx, m, func(r rowState) {
 		if r.State.Terminal() && !r.State.Good() && (len(f.States) == 0 || slices.Contains(f.States, r.State)) {

@@ -67,6 +67,9 @@ type Spec struct {
 	Halt   string `json:"halt,omitempty"`   // when the run stops by itself: see ParseHalt; "" is the default
 
 	Steer Steering `json:"steer,omitzero"` // how it goes on, which may change while it does
+	// Given are the settings that the user gave, of those that may change later, by
+	// the names of their flags; the others are the configuration's.
+	Given []string `json:"-"`
 }
 
 // Axis is one --matrix dimension: each row is made once for each value, which
@@ -101,6 +104,12 @@ type Run struct {
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 
+	// Changes counts the changes of what may change while it goes on, so that workers
+	// see each; Set says where settings come from that are not the configuration's, by
+	// the names of their flags.
+	Changes int64            `json:"changes,omitempty"`
+	Set     map[string]SetBy `json:"set,omitempty"`
+
 	// Planned is what the run was expected to need; nil where nobody said. It is kept
 	// beside the record: what steers a run never writes it.
 	Planned *Planned `json:"-"`
@@ -118,6 +127,9 @@ func (r Run) Stamp() string {
 	}
 	if r.Spec.Steer.ServiceTier != "" {
 		s += "+" + r.Spec.Steer.ServiceTier
+	}
+	if r.Changes > 0 {
+		s += fmt.Sprintf("+%d", r.Changes)
 	}
 	return s
 }

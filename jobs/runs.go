@@ -87,12 +87,21 @@ func (s *Store) save(ctx context.Context, m meta) error {
 	if err != nil {
 		return err
 	}
-	err = s.rdb.HSet(ctx, runKey(m.ID), "v", schemaVersion, "record", record, "digest", m.Stamp(), "halt", haltField(m.Spec.Halt), "shards", m.shards, "inputs", m.inputs,
-		"max_wait", int64((m.Spec.MaxWait+time.Second-1)/time.Second)).Err()
-	if err != nil {
+	fields := append([]any{"v", schemaVersion, "record", record, "shards", m.shards, "inputs", m.inputs}, m.fields()...)
+	if err := errors.Join(s.rdb.HSet(ctx, runKey(m.ID), fields...).Err(), s.watch(ctx, m.Run)); err != nil {
 		return err
 	}
 	return s.rdb.ZAdd(ctx, keyRuns, redis.Z{Score: float64(m.Created.UnixMilli()), Member: m.ID}).Err()
+}
+
+// fields are those of a run's hash that scripts read, as the record has them now.
+func (r Run) fields() []any {
+	stop := int64(0)
+	if r.Spec.Steer.Stops() {
+		stop = r.Spec.Steer.Deadline.UnixMilli()
+	}
+	return []any{"digest", r.Stamp(), "halt", haltField(r.Spec.Halt),
+		"max_wait", int64((r.Spec.MaxWait + time.Second - 1) / time.Second), "stop_at", stop}
 }
 
 // Load gives the run of exactly this id, ErrNoRun if there is none.

@@ -1,10 +1,17 @@
 package jobs
 
 import (
-	"context"
-	"encoding/json"
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
+)
+
+// What follows when a run is not done by its deadline.
+const (
+	LateStop     = "stop"     // its open rows end as expired; the default
+	LateContinue = "continue" // it goes on
+	LateUpgrade  = "upgrade"  // before that more is done for it, then it goes on
 )
 
 // Steering is what may change while a run goes on. None of it is part of what
@@ -28,45 +35,55 @@ type Steering struct {
 	ServiceTier string `json:"service_tier,omitempty"`
 }
 
-// steerTries bounds how often Steer begins anew because somebody else changed
-// the record between its look and its write.
-const steerTries = 20
-
-// Steer changes a run's steering while it goes on, and gives the run as it is then.
-// change may be called several times; what it refuses is not written.
-func (s *Store) Steer(ctx context.Context, run string, change func(*Steering) error) (Run, error) {
-	for range steerTries {
-		r, written, err := s.steer(ctx, run, change)
-		if written || err != nil {
-			return r, err
-		}
-	}
-	return Run{}, fmt.Errorf("run %s: others change it all the time; try again", run)
+// Stops tells whether rows that are open at the deadline end as expired.
+func (s Steering) Stops() bool {
+	return !s.Deadline.IsZero() && cmp.Or(s.OnLate, LateStop) == LateStop
 }
 
-func (s *Store) steer(ctx context.Context, run string, change func(*Steering) error) (r Run, written bool, err error) {
-	was, err := s.rdb.HGet(ctx, runKey(run), "record").Result()
-	if err := orNil(err); err != nil {
-		return r, false, err
+// Late is by how much the deadline that stops the run has passed; 0 while it has
+// not, or does not stop it.
+func (s Steering) Late(now time.Time) time.Duration {
+	if !s.Stops() {
+		return 0
 	}
-	m, err := s.meta(ctx, run)
-	if err != nil {
-		return r, false, err
+	return max(now.Sub(s.Deadline), 0)
+}
+
+// Watched tells whether somebody has to look after the run while it goes on.
+func (s Steering) Watched() bool {
+	return s.Window != "" || !s.Deadline.IsZero() || s.MaxCost > 0 || s.Weight > 1
+}
+
+// mostWeight bounds a run's weight: beside it the others hardly have a part.
+const mostWeight = 1000
+
+// Check finds a setting that means nothing. What a window says is not looked at.
+func (s Steering) Check() error {
+	switch {
+	case !slices.Contains([]string{"", LateStop, LateContinue, LateUpgrade}, s.OnLate):
+		return fmt.Errorf("on-late %q: want %s, %s or %s", s.OnLate, LateStop, LateContinue, LateUpgrade)
+	case s.OnLate != "" && s.Deadline.IsZero():
+		return fmt.Errorf("on-late %s: there is no deadline to be late for", s.OnLate)
+	case s.MaxCost < 0:
+		return fmt.Errorf("max-cost: must be above zero")
+	case s.Weight < 0 || s.Weight > mostWeight:
+		return fmt.Errorf("weight %d: want 1 to %d", s.Weight, mostWeight)
 	}
-	if err := json.Unmarshal([]byte(was), &r); err != nil {
-		return r, false, nil // it was made between the two looks
+	return nil
+}
+
+// over is what holds when a run is enqueued again: what is said now over what was
+// said before.
+func (s Steering) over(was Steering) Steering {
+	if s.Window == "" {
+		s.Window, s.Zone = was.Window, was.Zone
 	}
-	if err := change(&r.Spec.Steer); err != nil {
-		return r, false, err
+	if s.Deadline.IsZero() {
+		s.Deadline = was.Deadline
 	}
-	record, err := json.Marshal(r)
-	if err != nil {
-		return r, false, err
-	}
-	out, err := s.call(ctx, steerScript, []string{runKey(run)}, []any{was, record, r.Stamp()}, 1)
-	if err != nil {
-		return r, false, fmt.Errorf("steer: %w", err)
-	}
-	r.Rows = m.Rows
-	return r, integer(out[0]) == 1, nil
+	s.OnLate = cmp.Or(s.OnLate, was.OnLate)
+	s.MaxCost = cmp.Or(s.MaxCost, was.MaxCost)
+	s.Weight = cmp.Or(s.Weight, was.Weight)
+	s.ServiceTier = cmp.Or(s.ServiceTier, was.ServiceTier)
+	return s
 }

@@ -49,10 +49,10 @@ func TestSteerLosesNoChange(t *testing.T) {
 				return err
 			}
 		}
-		x.OnLate = "continue"
+		x.ServiceTier = "flex"
 		return nil
 	})
-	if want := (Steering{Weight: 3, OnLate: "continue"}); err != nil || looks != 2 || r.Spec.Steer != want {
+	if want := (Steering{Weight: 3, ServiceTier: "flex"}); err != nil || looks != 2 || r.Spec.Steer != want {
 		t.Errorf("after %d looks %+v, want %+v (%v)", looks, r.Spec.Steer, want, err)
 	}
 	refused := errors.New("no")

@@ -143,7 +143,7 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "attempts_exhausted",
 			Message: fmt.Sprintf("%d attempts failed or lost their worker", j.attempt-1)}}
 	}
-	if l.tooLong(j) {
+	if l.tooLong(j) || j.begun.Late > 0 {
 		return l.expired(ctx, j)
 	}
 	var err error

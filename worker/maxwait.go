@@ -18,7 +18,8 @@ func (l *lane) tooLong(j *job) bool {
 	return j.begun.MaxWait > 0 && l.waitedBy(j) >= j.begun.MaxWait
 }
 
-// expired ends a row that waited too long, without a call. What it waited for is
+// expired ends a row that waited too long, or that begins after its run's deadline,
+// without a call. What it waited for is
 // what asynq shows of it.
 func (l *lane) expired(ctx context.Context, j *job) outcome {
 	last, err := l.w.cfg.Store.LastErrors(ctx, jobs.Queue(j.run.Spec.Priority, l.name), []jobs.Task{j.task})
@@ -26,6 +27,9 @@ func (l *lane) expired(ctx context.Context, j *job) outcome {
 		last = []string{""} // the end matters more than its story
 	}
 	j.waited = l.waitedBy(j)
+	if j.begun.Late > 0 {
+		return outcome{end: jobs.Expired, fail: jobs.DeadlineError(j.run.Spec.Steer.Deadline, last[0])}
+	}
 	return outcome{end: jobs.Expired, fail: jobs.MaxWaitError(j.waited, j.begun.MaxWait, last[0])}
 }
 

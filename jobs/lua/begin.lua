@@ -4,16 +4,22 @@
 -- ARGV[1] key prefix, then per task: index, generation
 --
 -- Returns the digest of the run's settings, the longest wait of a row (s; 0: any),
--- then code, former state, "row id NUL fields", seconds since it was enqueued
+-- how long ago the deadline was that stops the run (ms; 0: not yet, or none), then code, former state, "row id NUL fields", seconds since it was enqueued
 -- (only where the wait is bounded) per task:
 --   0 proceed: the row is running now   1 finished   2 stale   3 cancelled
 --   4 the row is open but its fields are gone
 local prefix = ARGV[1]
 local RUNNING, DONE, CANCELLED = 3, 5, 11
-local run = redis.call('HMGET', KEYS[2], 'digest', 'max_wait')
+local run = redis.call('HMGET', KEYS[2], 'digest', 'max_wait', 'stop_at')
 local most = tonumber(run[2] or '0')
-local out, delta = {run[1] or '', most}, {}
-local now = most > 0 and tonumber(redis.call('TIME')[1])
+local stop = tonumber(run[3] or '0')
+local time = (most > 0 or stop > 0) and redis.call('TIME')
+local now = time and tonumber(time[1])
+local late = 0
+if stop > 0 then
+  late = math.max(now * 1000 + math.floor(tonumber(time[2]) / 1000) - stop, 0)
+end
+local out, delta = {run[1] or '', most, late}, {}
 
 local function answer(code, state, fields, waited)
   out[#out + 1] = code

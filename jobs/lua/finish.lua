@@ -11,8 +11,8 @@
 -- cancelled in flight (which raised its generation by one) takes a good result;
 -- one that left the run keeps it for its return, without a state.
 local prefix = ARGV[1]
-local DONE, CACHED, TRUNCATED, CANCELLED = 5, 6, 9, 11
-local out, delta, ends, bytes = {}, {}, {}, 0
+local DONE, CACHED, TRUNCATED, EXPIRED, CANCELLED = 5, 6, 9, 10, 11
+local out, delta, ends, bytes, missed = {}, {}, {}, 0, 0
 
 -- What the brake has counted: last, the last rows that ended, '1' for a bad one;
 -- bad, how many of those; same, the rows for each cause since the last good one.
@@ -112,6 +112,9 @@ for i = 2, #ARGV, 6 do
     delta[to] = (delta[to] or 0) + 1
     ends[#ends + 1] = pack4(n)
     out[#out + 1] = 1
+    if to == EXPIRED and ARGV[i + 4] == 'deadline' then
+      missed = missed + 1
+    end
     if brake and not brake.trip and own and to <= TRUNCATED then
       count(n, good, ARGV[i + 4])
     end
@@ -124,6 +127,9 @@ for i = 2, #ARGV, 6 do
 end
 if bytes ~= 0 then
   redis.call('HINCRBY', prefix .. 'run', 'bytes', string.format('%d', bytes))
+end
+if missed > 0 then
+  redis.call('HINCRBY', KEYS[3], 'missed', missed)
 end
 if #ends > 0 then
   redis.call('APPEND', KEYS[2], table.concat(ends))
