@@ -42,6 +42,7 @@ type fleet struct {
 	sim     string // its URL
 	rdb     *redis.Client
 	store   *jobs.Store
+	redis   *exec.Cmd
 	workers []*exec.Cmd
 	all     []*exec.Cmd // started, Redis not
 }
@@ -82,18 +83,27 @@ func (f *fleet) startRedis(server string) string {
 	addr := l.Addr().String()
 	f.must(l.Close())
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(server, "--port", port, "--bind", "127.0.0.1", "--dir", f.dir, "--appendonly", "yes", "--save", "",
+	f.redis = exec.Command(server, "--port", port, "--bind", "127.0.0.1", "--dir", f.dir, "--appendonly", "yes", "--save", "",
 		"--maxmemory-policy", "noeviction", "--logfile", filepath.Join(f.dir, "redis.log"))
-	f.must(cmd.Start())
+	f.must(f.redis.Start())
 	f.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_ = f.redis.Process.Kill()
+		_ = f.redis.Wait()
 	})
 	f.rdb = redis.NewClient(&redis.Options{Addr: addr})
 	f.Cleanup(func() { _ = f.rdb.Close() })
 	f.store = jobs.NewStore(f.rdb, jobs.StoreOptions{})
 	f.await("Redis answers", 10*time.Second, func() bool { return f.rdb.Ping(context.Background()).Err() == nil })
 	return "redis://" + addr + "/0"
+}
+
+// restartRedis kills it and starts it with the same files.
+func (f *fleet) restartRedis() {
+	f.must(f.redis.Process.Kill())
+	_ = f.redis.Wait()
+	again := exec.Command(f.redis.Path, f.redis.Args[1:]...)
+	f.must(again.Start())
+	f.redis = again
 }
 
 func (f *fleet) startSim(q quota) string {
