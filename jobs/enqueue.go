@@ -16,7 +16,13 @@ type EnqueueOptions struct {
 	Have func(row, key string) State
 	// Claimed is called when the run is recorded and before any of its rows can
 	// begin, so that what bounds them is in force. Its error ends the enqueue.
-	Claimed  func(context.Context, Run) error
+	Claimed func(context.Context, Run) error
+	// Reuse is what LookUp found for this input: these rows become Cached without
+	// a call. Nil asks for every row that is new or changed.
+	Reuse *Lookup
+	// Reused is told of the results that were taken over, before the ledger is; its
+	// error ends the enqueue. May be nil.
+	Reused   func(context.Context, []Result) error
 	Progress func(done, total int64)
 }
 
@@ -30,6 +36,7 @@ type EnqueueReport struct {
 	Changed  int64 // enqueued again, since what makes their answer changed
 	Removed  int64 // left the run: no longer in the input
 	Repaired int64 // of Known: had lost their task (a crash while enqueueing) and got it back
+	Reused   int64 // became Cached by EnqueueOptions.Reuse: of New and Changed, and of Known rows that were still queued
 	Taken    int64 // of New and Changed: entered as finished, by Have or by a result that was kept
 
 	KnownRows []string // ids of the first MaxProblems of Known

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"time"
 )
 
 // enqueuer is one enqueue under way: one goroutine reads and renders rows,
@@ -22,12 +23,15 @@ type enqueuer struct {
 	report  EnqueueReport
 	again   []bool           // whether a task that is being written may be there already
 	touched map[int64]uint64 // rows seen, a bit each, for Update
+	takes   []taking         // rows that get no task, since their results are taken over
+	held    time.Time        // when the sweep was told last
 }
 
 // batch is what one call of the ledger script takes.
 type batch struct {
 	args  []any
 	rows  []string
+	found []uint32 // where the row's result is (Lookup.row), 0: nowhere
 	bytes int
 }
 
@@ -35,7 +39,13 @@ type batch struct {
 const batchBytes = 4 << 20
 
 func (e *enqueuer) run(ctx context.Context, p *Prepared) (EnqueueReport, error) {
-	err := e.addAll(ctx, p)
+	err := e.hold(ctx)
+	if err == nil {
+		err = e.addAll(ctx, p)
+	}
+	if err == nil {
+		err = e.takeAll(ctx)
+	}
 	if err == nil && e.o.Update {
 		err = e.finishUpdate(ctx, p.Inputs)
 	}
@@ -92,6 +102,7 @@ func (e *enqueuer) add(ctx context.Context, row RenderedRow) error {
 	b := e.fill
 	b.args = append(b.args, ids, int(have), fields)
 	b.rows = append(b.rows, row.ID)
+	b.found = append(b.found, e.o.Reuse.row(keyOf(row)))
 	b.bytes += len(fields)
 	if len(b.rows) < e.s.opts.Batch && b.bytes < batchBytes {
 		return nil
@@ -138,6 +149,9 @@ func (e *enqueuer) write(ctx context.Context) error {
 
 // flush enters a batch in the ledger, then writes its tasks.
 func (e *enqueuer) flush(ctx context.Context, b *batch) error {
+	if err := e.hold(ctx); err != nil {
+		return err
+	}
 	if err := e.enter(ctx, b); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -165,30 +179,30 @@ func (e *enqueuer) enter(ctx context.Context, b *batch) error {
 		return err
 	case len(out) == 1:
 		for i, row := range b.rows {
-			e.count(Task{Run: e.m.ID, Index: integer(out[0]) + int64(i)}, row, 1)
+			e.count(Task{Run: e.m.ID, Index: integer(out[0]) + int64(i)}, row, b.found[i], 1)
 		}
 		return nil
 	case len(out) != 3*len(b.rows):
 		return fmt.Errorf("script answered %d values for %d rows", len(out), len(b.rows))
 	}
 	for i, row := range b.rows {
-		e.count(Task{Run: e.m.ID, Index: integer(out[3*i]), Gen: int(integer(out[3*i+1]))}, row, integer(out[3*i+2]))
+		e.count(Task{Run: e.m.ID, Index: integer(out[3*i]), Gen: int(integer(out[3*i+1]))}, row, b.found[i], integer(out[3*i+2]))
 	}
 	return nil
 }
 
 // count books what the ledger said of one row (codes of add.lua).
-func (e *enqueuer) count(t Task, row string, code int64) {
+func (e *enqueuer) count(t Task, row string, found uint32, code int64) {
 	if e.o.Update {
 		e.touched[t.Index/64] |= 1 << (t.Index % 64)
 	}
-	switch code {
-	case 1, 5:
+	switch {
+	case code != 1 && code != 4 && code != 5:
+	case found > 0:
+		e.takes = append(e.takes, taking{t.Index, t.Gen, found})
+	default:
 		e.tasks.add(t, row)
-		e.again = append(e.again, false)
-	case 4:
-		e.tasks.add(t, row)
-		e.again = append(e.again, true)
+		e.again = append(e.again, code == 4)
 	}
 	switch code {
 	case 1:

@@ -13,6 +13,7 @@ type ending struct {
 	drop  bool   // the result carries the fields
 	cause string // why it ended badly; "" for a good end
 	value []byte // state and line
+	good  string // see goodEnd
 }
 
 // Finish gives a row its end, r.Status, and stores r, in one step. False says
@@ -21,20 +22,29 @@ type ending struct {
 // state it is in; a row that was cancelled while in flight takes a good result
 // that comes late, since it was paid for.
 func (s *Store) Finish(ctx context.Context, t Task, r Result) (bool, error) {
-	e := ending{Task: t, state: ParseState(r.Status)}
-	if !e.state.Terminal() || e.state == Cancelled {
-		return false, fmt.Errorf("finish %s: %q is no end that a handler gives", t.ID(), r.Status)
-	}
-	r.Run, r.Index = t.Run, t.Index
 	if r.Finished.IsZero() {
 		r.Finished = s.now().UTC()
 	}
-	line, err := r.Line()
+	e, err := endOf(t, r)
 	if err != nil {
 		return false, fmt.Errorf("finish %s: %w", t.ID(), err)
 	}
-	e.value, e.drop, e.cause = pack(e.state, line), len(r.Fields) > 0, causeOf(r, e.state)
 	return s.endings.do(ctx, t.Run, e)
+}
+
+// endOf makes a result ready to be stored.
+func endOf(t Task, r Result) (ending, error) {
+	e := ending{Task: t, state: ParseState(r.Status)}
+	if !e.state.Terminal() || e.state == Cancelled {
+		return e, fmt.Errorf("%q is no end that a handler gives", r.Status)
+	}
+	r.Run, r.Index = t.Run, t.Index
+	line, err := r.Line()
+	if err != nil {
+		return e, err
+	}
+	e.value, e.drop, e.cause, e.good = pack(e.state, line), len(r.Fields) > 0, causeOf(r, e.state), goodEnd(r, e.state)
+	return e, nil
 }
 
 // causeOf is what the brake counts a bad end under: one word.
@@ -49,16 +59,16 @@ func causeOf(r Result, s State) string {
 }
 
 func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool, error) {
-	args := make([]any, 0, 1+6*len(es))
+	args := make([]any, 0, 1+7*len(es))
 	args = append(args, runPrefix(run))
 	for _, e := range es {
 		drop := "0"
 		if e.drop {
 			drop = "1"
 		}
-		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.value)
+		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.value)
 	}
-	keys := []string{countKey(run), endKey(run), runKey(run), brakeKey(run)}
+	keys := []string{countKey(run), endKey(run), runKey(run), brakeKey(run), goodKey(run)}
 	out, err := s.call(ctx, finishScript, keys, args, len(es)+2)
 	if err != nil {
 		return nil, fmt.Errorf("finish: %w", err)

@@ -12,7 +12,7 @@ import "strconv"
 //	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way),
 //	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
 //	                              halt (the brake's numbers: "same ppm of"), planned (JSON: what it was expected to need),
-//	                              max_wait (s), stop_at (ms: open rows end then), missed (rows that ended so)
+//	                              max_wait (s), stop_at (ms: open rows end then), missed (rows that ended so), ended (when a row ended last, Unix seconds)
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
 //	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
 //	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)
@@ -23,6 +23,9 @@ import "strconv"
 //	nightshift:jobs:{run}:draft   hash: index → generation, line break, what earlier calls for the row brought (JSON)
 //	nightshift:jobs:{run}:brake   hash: last (a digit for each of the last rows, 1 for a bad end), same (cause, tab, count, line break),
 //	                              trip (why the brake stopped the run)
+//	nightshift:jobs:{run}:good    string: good ends, by which other runs find them: beginnings of the row's key (8 bytes) and of the
+//	                              digest of its id (4), when its answer was made (4, Unix seconds), index (4); all big-endian
+//	nightshift:jobs:{run}:taking  string with an expiry: an enqueue is taking results over: queued rows lack their tasks
 //	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
 const (
 	keyRuns  = "nightshift:jobs:runs"
@@ -45,6 +48,8 @@ func runPrefix(run string) string { return "nightshift:jobs:{" + run + "}:" }
 func runKey(run string) string    { return runPrefix(run) + "run" }
 func countKey(run string) string  { return runPrefix(run) + "count" }
 func endKey(run string) string    { return runPrefix(run) + "end" }
+func goodKey(run string) string   { return runPrefix(run) + "good" }
+func takingKey(run string) string { return runPrefix(run) + "taking" }
 func draftKey(run string) string  { return runPrefix(run) + "draft" }
 func brakeKey(run string) string  { return runPrefix(run) + "brake" }
 func rowKey(run string, chunk int64) string {

@@ -44,6 +44,7 @@ type Prepared struct {
 	in   Input
 	src  *source
 	tmpl *Template
+	keys []RowKey // of the rows, in their order
 }
 
 // Prepare reads all of the input and checks every row. Its error is an
@@ -110,6 +111,7 @@ func (p *Prepared) check(ctx context.Context, o PrepareOptions) error {
 		}
 		p.Rows++
 		p.Bytes += int64(len(row.Fields))
+		p.keys = append(p.keys, keyOf(row))
 		all.add(row.ID, row.Key)
 		if o.Progress != nil && p.Rows%1000 == 0 {
 			o.Progress(p.Rows)

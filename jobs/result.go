@@ -38,6 +38,14 @@ type Result struct {
 	Error     *RowError       `json:"error,omitempty"`
 	Key       string          `json:"key,omitempty"`        // digest of all that makes the answer: resume and cache compare it
 	Finished  time.Time       `json:"finished_at,omitzero"` // absent for a row that ended without a call
+	From      *Origin         `json:"from,omitempty"`       // of a cached row: where its answer was made
+}
+
+// Origin is the row that an answer was made for which another row took over.
+type Origin struct {
+	Run      string    `json:"run"` // its id; the run may have been purged since
+	Row      string    `json:"row"`
+	Finished time.Time `json:"finished_at,omitzero"` // when the answer was made
 }
 
 // RowError says why a row has no good result.

@@ -42,6 +42,9 @@ type Spec struct {
 	System   string   `json:"system,omitempty"` // a template too
 	Settings Settings `json:"settings"`
 
+	// API is where the answers come from, when that is not the usual place: a
+	// simulation, or another address. Runs take over no answers from another one.
+	API          string   `json:"api,omitempty"`
 	Feature      string   `json:"feature"`
 	Class        string   `json:"class"` // "bulk"
 	Organization string   `json:"organization,omitempty"`

@@ -134,6 +134,10 @@ func (s *Store) recreate(ctx context.Context, run string, indexes []int64, w *ta
 	if len(indexes) == 0 {
 		return nil
 	}
+	// An enqueue writes no tasks for rows whose results it takes over.
+	if taking, err := s.rdb.Exists(ctx, takingKey(run)).Result(); err != nil || taking > 0 {
+		return err
+	}
 	rows, err := s.fetch(ctx, run, indexes)
 	if err != nil {
 		return err

@@ -1,10 +1,13 @@
 -- Gives rows their end and stores their results, each once; counts for the run's
 -- brake what became of them.
 --
--- KEYS[1] counters, KEYS[2] order of ends, KEYS[3] run hash, KEYS[4] brake
+-- KEYS[1] counters, KEYS[2] order of ends, KEYS[3] run hash, KEYS[4] brake,
+-- KEYS[5] good rows
 -- ARGV[1] key prefix, then per row: index, generation, new state,
 --   '1' if the result carries the row's fields, so that they need not be kept;
---   why it ended badly ('' otherwise); the result: new state (a byte) and line
+--   why it ended badly, or of a good one that it was taken over and says nothing of
+--   the run ('' otherwise); key, id and time (16 bytes) by which other
+--   runs find a good result ('': they do not); the result: new state (a byte) and line
 --
 -- Returns 1 or 0 per row; then what the brake says once it has tripped ('' before),
 -- and 1 if it did so now. An open row ends by its own generation. A row that was
@@ -12,7 +15,7 @@
 -- one that left the run keeps it for its return, without a state.
 local prefix = ARGV[1]
 local DONE, CACHED, TRUNCATED, EXPIRED, CANCELLED = 5, 6, 9, 10, 11
-local out, delta, ends, bytes, missed = {}, {}, {}, 0, 0
+local out, delta, ends, goods, bytes, missed = {}, {}, {}, {}, 0, 0
 
 -- What the brake has counted: last, the last rows that ended, '1' for a bad one;
 -- bad, how many of those; same, the rows for each cause since the last good one.
@@ -94,7 +97,7 @@ local function store(bucket, n, gen, value)
   bytes = bytes + #value - (old and #old or 0)
 end
 
-for i = 2, #ARGV, 6 do
+for i = 2, #ARGV, 7 do
   local n, gen, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
   local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
@@ -104,23 +107,26 @@ for i = 2, #ARGV, 6 do
   local bucket = math.floor(n / 1024)
   if own or (late and state == CANCELLED) then
     redis.call('SETRANGE', key, at, string.char(to))
-    store(bucket, n, gen, ARGV[i + 5])
+    store(bucket, n, gen, ARGV[i + 6])
     if good and ARGV[i + 3] == '1' then
       redis.call('HDEL', prefix .. 'fld:' .. bucket, n)
     end
     delta[state] = (delta[state] or 0) - 1
     delta[to] = (delta[to] or 0) + 1
     ends[#ends + 1] = pack4(n)
+    if ARGV[i + 5] ~= '' then
+      goods[#goods + 1] = ARGV[i + 5] .. pack4(n)
+    end
     out[#out + 1] = 1
     if to == EXPIRED and ARGV[i + 4] == 'deadline' then
       missed = missed + 1
     end
-    if brake and not brake.trip and own and to <= TRUNCATED then
+    if brake and not brake.trip and own and to <= TRUNCATED and not (good and ARGV[i + 4] ~= '') then
       count(n, good, ARGV[i + 4])
     end
   else
     if late and state == 0 then
-      store(bucket, n, 1, ARGV[i + 5])
+      store(bucket, n, 1, ARGV[i + 6])
     end
     out[#out + 1] = 0
   end
@@ -133,6 +139,10 @@ if missed > 0 then
 end
 if #ends > 0 then
   redis.call('APPEND', KEYS[2], table.concat(ends))
+  redis.call('HSET', KEYS[3], 'ended', redis.call('TIME')[1])
+end
+if #goods > 0 then
+  redis.call('APPEND', KEYS[5], table.concat(goods))
 end
 for state, by in pairs(delta) do
   if by ~= 0 then
