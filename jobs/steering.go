@@ -33,7 +33,13 @@ type Steering struct {
 	// ServiceTier is the tier to ask for: "flex", "standard", "priority" or "auto";
 	// "" is the API's own default, standard.
 	ServiceTier string `json:"service_tier,omitempty"`
+	// Keep is how long the run is kept once it has ended; 0: as long as the
+	// configuration says, KeepForever: until it is purged.
+	Keep time.Duration `json:"keep,omitempty"`
 }
+
+// KeepForever as Steering.Keep keeps a run until somebody purges it.
+const KeepForever = time.Duration(-1)
 
 // Stops tells whether rows that are open at the deadline end as expired.
 func (s Steering) Stops() bool {
@@ -85,5 +91,6 @@ func (s Steering) over(was Steering) Steering {
 	s.MaxCost = cmp.Or(s.MaxCost, was.MaxCost)
 	s.Weight = cmp.Or(s.Weight, was.Weight)
 	s.ServiceTier = cmp.Or(s.ServiceTier, was.ServiceTier)
+	s.Keep = cmp.Or(s.Keep, was.Keep)
 	return s
 }
