@@ -35,9 +35,10 @@ func (d Drainer) Run(ctx context.Context) {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
 	seen := map[string]drainLook{}
+	said := ""
 	for {
-		if err := d.pass(ctx, seen); err != nil && ctx.Err() == nil {
-			d.Logger.Warn("results stay in Redis for now", "err", err)
+		if err := d.pass(ctx, seen); ctx.Err() == nil {
+			said = d.tell(err, said)
 		}
 		select {
 		case <-ctx.Done():
@@ -45,6 +46,22 @@ func (d Drainer) Run(ctx context.Context) {
 		case <-time.After(cmp.Or(d.Every, 30*time.Second)):
 		}
 	}
+}
+
+// tell says once what keeps results from their files, such as a full disk, and
+// when that is over. It returns what was said.
+func (d Drainer) tell(err error, said string) string {
+	switch {
+	case err == nil && said == "":
+	case err == nil:
+		d.Logger.Info("results are written to files again")
+	case err.Error() != said:
+		d.Logger.Warn("results stay in Redis for now, and writing them is tried again", "err", err)
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // drainLook is what a run was like when nothing more was to be done for it.

@@ -149,3 +149,32 @@ func TestDrainerOfAnotherHost(t *testing.T) {
 		}
 	})
 }
+
+// TestDrainGoesOn: while files cannot be written, as on a full disk, results stay
+// in Redis, which is said once; then they are written, and nothing is lost.
+func TestDrainGoesOn(t *testing.T) {
+	virtual(t, func(t *testing.T, b *bench) {
+		dir := filepath.Join(t.TempDir(), "results")
+		if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file where the folder should be
+			t.Fatal(err)
+		}
+		run := b.enqueue(named("n"), numbered(5), EnqueueOptions{}).Run.ID
+		b.end(halfGood(run, 5)...)
+		want := b.outputs(run)
+		log, stop := b.startDrainer(Drainer{Dir: dir, Keep: -1})
+		defer stop()
+		later(time.Hour)
+		if n := strings.Count(log.String(), "results stay in Redis"); n != 1 || b.bytes(run) == 0 {
+			t.Errorf("said %d times, %d bytes in Redis; logged:\n%s", n, b.bytes(run), log)
+		}
+		b.same(run, want)
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		later(time.Minute)
+		if !strings.Contains(log.String(), "are written to files again") || len(b.inFiles(filepath.Join(dir, run))) != 5 || b.bytes(run) != 0 {
+			t.Errorf("%d in files, %d bytes in Redis; logged:\n%s", len(b.inFiles(filepath.Join(dir, run))), b.bytes(run), log)
+		}
+		b.same(run, want)
+	})
+}
