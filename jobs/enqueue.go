@@ -81,7 +81,7 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 	if err := s.rdb.SAdd(ctx, keyLanes, p.Spec.Lane).Err(); err != nil {
 		return EnqueueReport{}, err
 	}
-	e := &enqueuer{s: s, m: m, o: o, total: p.Rows, out: make(chan *batch, 2), tasks: s.newTaskWriter(queueOf(p.Spec)), touched: map[int64]uint64{}}
+	e := &enqueuer{s: s, m: m, o: o, total: p.Rows, files: p.files, out: make(chan *batch, 2), tasks: s.newTaskWriter(queueOf(p.Spec)), touched: map[int64]uint64{}}
 	return e.run(ctx, p)
 }
 

@@ -14,8 +14,10 @@ type enqueuer struct {
 	m     meta
 	o     EnqueueOptions
 	total int64
-	fill  *batch      // of the reading goroutine
-	out   chan *batch // from it to the writing one
+	fill  *batch          // of the reading goroutine
+	files *fileFolder     // of the input
+	kept  map[string]bool // files that are stored by now, by path and digest; of the reading goroutine
+	out   chan *batch     // from it to the writing one
 
 	// Of the writing goroutine.
 	tasks   *taskWriter
@@ -48,6 +50,9 @@ func (e *enqueuer) run(ctx context.Context, p *Prepared) (EnqueueReport, error) 
 	}
 	if err == nil && e.o.Update {
 		err = e.finishUpdate(ctx, p.Inputs)
+	}
+	if err == nil && e.kept != nil { // rows that were finished already ask for nothing
+		err = e.s.DropFiles(ctx, e.m.ID)
 	}
 	if err != nil {
 		return e.report, err
@@ -98,6 +103,9 @@ func (e *enqueuer) add(ctx context.Context, row RenderedRow) error {
 	if err != nil {
 		return err
 	}
+	if err := e.keepFiles(ctx, row, have); err != nil {
+		return err
+	}
 	fields := row.ID + "\x00" + string(row.Fields)
 	b := e.fill
 	b.args = append(b.args, ids, int(have), fields)
@@ -108,6 +116,28 @@ func (e *enqueuer) add(ctx context.Context, row RenderedRow) error {
 		return nil
 	}
 	return e.send(ctx)
+}
+
+// keepFiles stores what the row's call will send along, before a worker can see
+// the row.
+func (e *enqueuer) keepFiles(ctx context.Context, row RenderedRow, have State) error {
+	if have.Good() {
+		return nil
+	}
+	for f := range row.Files() {
+		name := f.Digest + f.Path
+		if f.Data != nil || e.kept[name] { // a data: URI is in the row's fields
+			continue
+		}
+		if err := e.s.keepFile(ctx, e.m.ID, f, e.files.content); err != nil {
+			return asInputError(err)
+		}
+		if e.kept == nil || len(e.kept) >= filesKnown {
+			e.kept = map[string]bool{}
+		}
+		e.kept[name] = true
+	}
+	return nil
 }
 
 // idAndKey are a row's two digests, as the ledger's scripts take them.

@@ -26,6 +26,7 @@ import "strconv"
 //	nightshift:jobs:{run}:good    string: good ends, by which other runs find them: beginnings of the row's key (8 bytes) and of the
 //	                              digest of its id (4), when its answer was made (4, Unix seconds), index (4); all big-endian
 //	nightshift:jobs:{run}:taking  string with an expiry: an enqueue is taking results over: queued rows lack their tasks
+//	nightshift:jobs:{run}:file    hash: "p" and a path → digest (32 bytes) and type of a file that rows name, "d" and the digest → its content
 //	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
 const (
 	keyRuns  = "nightshift:jobs:runs"
@@ -52,6 +53,7 @@ func goodKey(run string) string   { return runPrefix(run) + "good" }
 func takingKey(run string) string { return runPrefix(run) + "taking" }
 func draftKey(run string) string  { return runPrefix(run) + "draft" }
 func brakeKey(run string) string  { return runPrefix(run) + "brake" }
+func fileKey(run string) string   { return runPrefix(run) + "file" }
 func rowKey(run string, chunk int64) string {
 	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)
 }

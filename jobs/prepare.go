@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,13 @@ type PrepareOptions struct {
 	// TemplateFile and SystemFile are what errors call the templates; empty
 	// where they come from no file.
 	TemplateFile, SystemFile string
+	// TemplateLine and SystemLine are where they begin in those files, when those
+	// have more in them.
+	TemplateLine, SystemLine int
+	// Files is the folder that rows name files in; empty takes the input's own.
+	Files string
+	// Tokens says what a file costs in input tokens, for Attachment.Tokens. Optional.
+	Tokens func(mime string, content []byte) int64
 	// Progress is told now and then how many rows were read.
 	Progress func(rows int64)
 }
@@ -27,9 +35,8 @@ type RenderedRow struct {
 	ID     string          // as in results: with a matrix "id/value"
 	Line   int             // where it begins in the input, from 1
 	Fields json.RawMessage // one JSON object, in the file's order, matrix values last
-	Prompt string
-	System string
-	Key    string // digest of all that makes the answer, 32 hex digits
+	Request
+	Key string // digest of all that makes the answer, 32 hex digits
 }
 
 // Prepared is an input that was read to its end and found good. Close it.
@@ -41,10 +48,11 @@ type Prepared struct {
 	Digest string // of what all rows share: templates, model, settings, id column, matrix
 	Inputs string // of all rows' ids and keys, whatever their order
 
-	in   Input
-	src  *source
-	tmpl *Template
-	keys []RowKey // of the rows, in their order
+	in    Input
+	src   *source
+	tmpl  *Template
+	files *fileFolder
+	keys  []RowKey // of the rows, in their order
 }
 
 // Prepare reads all of the input and checks every row. Its error is an
@@ -53,7 +61,7 @@ func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepa
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
-	tmpl, err := compile(spec, o.TemplateFile, o.SystemFile)
+	tmpl, err := compile(spec, places{o.TemplateFile, o.SystemFile, o.TemplateLine, o.SystemLine})
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +70,9 @@ func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepa
 		return nil, asInputError(err)
 	}
 	p := &Prepared{Spec: spec, Name: src.name, Digest: specDigest(spec), in: in, src: src, tmpl: tmpl}
+	p.files = &fileFolder{dir: cmp.Or(o.Files, in.folder()), tokens: o.Tokens}
 	if err := p.check(ctx, o); err != nil {
-		_ = src.close()
+		_ = p.Close()
 		return nil, err
 	}
 	return p, nil
@@ -71,10 +80,16 @@ func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepa
 
 // checkSpec refuses what would make every row fail.
 func checkSpec(spec Spec) error {
-	if s := spec.Settings.ResponseSchema; len(s) > 0 {
-		if err := CheckSchema(s); err != nil {
+	for _, s := range spec.EachSettings() {
+		if len(s.ResponseSchema) == 0 {
+			continue
+		}
+		if err := CheckSchema(s.ResponseSchema); err != nil {
 			return fmt.Errorf("response schema: %w", err)
 		}
+	}
+	if err := checkOutputs(spec); err != nil {
+		return err
 	}
 	if _, err := ParseHalt(spec.Halt); err != nil {
 		return fmt.Errorf("halt: %w", err)
@@ -139,7 +154,7 @@ func checkProblem(row RenderedRow, err error) Problem {
 }
 
 func (p *Prepared) pass(ctx context.Context, bad *problems, emit func(RenderedRow) error) error {
-	one := pass{spec: p.Spec, tmpl: p.tmpl, cells: cells(p.Spec.Matrix), in: p.in, src: p.src, problems: bad, emit: emit}
+	one := pass{spec: p.Spec, tmpl: p.tmpl, axes: p.Spec.axes(), cells: cells(p.Spec.axes()), files: p.files, in: p.in, src: p.src, problems: bad, emit: emit}
 	return one.run(ctx)
 }
 
@@ -157,13 +172,17 @@ func (p *Prepared) Each(ctx context.Context, fn func(RenderedRow) error) error {
 }
 
 // Close removes what was kept of standard input.
-func (p *Prepared) Close() error { return p.src.close() }
+func (p *Prepared) Close() error { return cmp.Or(p.files.close(), p.src.close()) }
 
 // specDigest is of everything that all rows share and that decides their
 // answers or their ids.
 func specDigest(spec Spec) string {
-	shared := sharedDigest(spec)
-	b, _ := json.Marshal([]any{shared[:], spec.Template, spec.System, spec.idColumn(), spec.Matrix})
+	shared := sharedDigest(spec.Kind, spec.Model, spec.Settings)
+	all := []any{shared[:], spec.Template, spec.System, spec.idColumn(), spec.Matrix}
+	if len(spec.Turns)+len(spec.Outputs) > 0 || spec.Lines != "" { // else the digest is what it always was
+		all = append(all, spec.Turns, spec.Outputs, spec.Lines)
+	}
+	b, _ := json.Marshal(all)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }

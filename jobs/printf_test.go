@@ -12,7 +12,8 @@ func TestPrintfThatDoesNotFit(t *testing.T) {
 		`{{printf "%d" .text}}`, `{{.text | printf "%s %s"}}`, `{{printf "%s" .text .n}}`, `{{printf "%d" .tags}}`,
 		`{{printf "%d" .}}`, `{{printf "%d" .user}}`, `{{printf "100%"}}`, `{{printf "%!" .text}}`, `{{printf "%s" .yes}}`, `{{printf "%d" .none}}`,
 	} {
-		got, _, err := Render(specOf(tmpl), row)
+		r, err := Render(specOf(tmpl), row)
+		got := r.Prompt
 		if err == nil || !strings.Contains(err.Error(), "template, line 1: printf ") || !strings.Contains(err.Error(), "does not fit") || strings.Contains(err.Error(), "jobs.") {
 			t.Errorf("%s gave %q (%v), want an error", tmpl, got, err)
 		}
@@ -32,8 +33,8 @@ func TestPrintfOfTextWithMarks(t *testing.T) {
 		`{{.text}} {{printf "%.4s" .text}}`:    "it printed %!d(string=x) it p",
 		`{{printf "%s" (printf "%v" .half)}}!`: "50%!",
 	} {
-		if got, _, err := Render(specOf(tmpl), row); err != nil || got != want {
-			t.Errorf("%s\n got  %q (%v)\n want %q", tmpl, got, err, want)
+		if r, err := Render(specOf(tmpl), row); err != nil || r.Prompt != want {
+			t.Errorf("%s\n got  %q (%v)\n want %q", tmpl, r.Prompt, err, want)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (s *Store) Purge(ctx context.Context, run string, o PurgeOptions) (PurgeRep
 	if err := errors.Join(s.Unwatch(ctx, run), s.rdb.ZRem(ctx, keyRuns, run).Err()); err != nil {
 		return r, err
 	}
-	keys := append(m.keys(), countKey(run), endKey(run), draftKey(run), brakeKey(run), goodKey(run), takingKey(run))
+	keys := append(m.keys(), countKey(run), endKey(run), draftKey(run), brakeKey(run), goodKey(run), takingKey(run), fileKey(run))
 	if err := inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() }); err != nil {
 		return r, err
 	}

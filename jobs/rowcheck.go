@@ -23,8 +23,11 @@ func (p *pass) checkFields(rec record) (string, *Problem) {
 		prob.Field, prob.What, prob.Remedy = name, "the field occurs twice in this object", "remove one"
 		return "", &prob
 	}
-	if name := clash(p.members, p.spec.Matrix); name != "" {
+	if name := clash(p.members, p.axes); name != "" {
 		prob.Field, prob.What, prob.Remedy = name, "the row has a field of the same name as the matrix", "rename the one or the other"
+		if name == OutputField && len(p.spec.Outputs) > 0 {
+			prob.What, prob.Remedy = "the row has a field of this name, under which the template sees the output that it makes", "rename the field"
+		}
 		return "", &prob
 	}
 	return id, nil
@@ -61,15 +64,17 @@ func repeatedName(ms []member) string {
 }
 
 func (p *pass) render(row RenderedRow) (stop bool, err error) {
-	row.Prompt, row.System, err = p.tmpl.render(p.members)
+	if row.Request, err = p.tmpl.render(p.members); err == nil {
+		err = row.Attach(p.files.find)
+	}
 	if err != nil {
 		return p.renderProblem(row, err), nil
 	}
-	if strings.TrimSpace(row.Prompt) == "" {
+	if row.empty() {
 		p.problems.add(Problem{Line: row.Line, Row: row.ID, What: "the rendered prompt is empty", Remedy: "fill the fields that the template uses, or leave the row out"})
 		return false, nil
 	}
-	row.Key = p.tmpl.Key(row.Prompt, row.System)
+	row.Key = p.tmpl.Key(&row.Request)
 	return false, p.emit(row)
 }
 
@@ -79,6 +84,10 @@ func (p *pass) renderProblem(row RenderedRow, err error) (stop bool) {
 	var fault *renderFault
 	if errors.As(err, &fault) {
 		prob.Remedy = fault.remedy
+	}
+	if own, ok := err.(*Problem); ok { //nolint:errorlint // of a file or a batch line, which knows better
+		prob = *own
+		prob.Line, prob.Row = row.Line, row.ID
 	}
 	var fe *FieldError
 	if !errors.As(err, &fe) {
@@ -93,8 +102,8 @@ func (p *pass) renderProblem(row RenderedRow, err error) (stop bool) {
 		return false
 	}
 	known := strings.Join(p.header, ", ")
-	if len(p.spec.Matrix) > 0 {
-		known += "; matrix: " + axisNames(p.spec.Matrix)
+	if len(p.axes) > 0 {
+		known += "; matrix: " + axisNames(p.axes)
 	}
 	p.problems.add(Problem{
 		Line: 1, Field: fe.Field, What: "no such column, and the template uses it (" + fe.Where + "); there are: " + known,

@@ -20,7 +20,9 @@ type rowReader interface {
 type pass struct {
 	spec  Spec
 	tmpl  *Template
+	axes  []Axis // the matrix, and the outputs
 	cells []cell
+	files *fileFolder
 	in    Input
 	src   *source
 

@@ -34,13 +34,19 @@ var Priorities = []Priority{High, Normal, Low}
 // Spec is how a run is made: what Enqueue records and what a change is judged
 // against. Everything in it that changes an answer is part of a row's key.
 type Spec struct {
-	Name     string   `json:"name,omitempty"`
-	Kind     Kind     `json:"kind"`
-	Model    string   `json:"model"` // as the user wrote it
-	Lane     string   `json:"lane"`  // provider/project/region/bucket: where its calls count
-	Template string   `json:"template"`
-	System   string   `json:"system,omitempty"` // a template too
-	Settings Settings `json:"settings"`
+	Name     string `json:"name,omitempty"`
+	Kind     Kind   `json:"kind"`
+	Model    string `json:"model"` // as the user wrote it
+	Lane     string `json:"lane"`  // provider/project/region/bucket: where its calls count
+	Template string `json:"template"`
+	System   string `json:"system,omitempty"` // a template too
+	// Turns is a conversation in Template's place; Outputs are several answers a row
+	// in the place of both. Lines says that rows are requests already: LinesOpenAI or
+	// LinesGemini.
+	Turns    []TurnTemplate `json:"turns,omitempty"`
+	Outputs  []Output       `json:"outputs,omitempty"`
+	Lines    string         `json:"lines,omitempty"`
+	Settings Settings       `json:"settings"`
 
 	// API is where the answers come from, when that is not the usual place: a
 	// simulation, or another address. Runs take over no answers from another one.

@@ -29,6 +29,8 @@ var (
 	markScript     = script("mark")
 	steerScript    = script("steer")
 	expectScript   = script("expect")
+
+	dropFilesScript = script("dropfiles")
 )
 
 func script(name string) *redis.Script {

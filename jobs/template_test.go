@@ -11,9 +11,9 @@ import (
 
 func TestNumbersStayAsTheyStand(t *testing.T) {
 	for _, n := range []string{"2009532", "634866135153775564", "1e21", "0.1", "1.0", "0", "-0", "1E+2", "0.00", "123456789012345678901234567890"} {
-		prompt, _, err := Render(specOf("{{.v}}"), json.RawMessage(`{"id":1,"v":`+n+`}`))
-		if err != nil || prompt != n {
-			t.Errorf("%s became %q (%v)", n, prompt, err)
+		r, err := Render(specOf("{{.v}}"), json.RawMessage(`{"id":1,"v":`+n+`}`))
+		if err != nil || r.Prompt != n {
+			t.Errorf("%s became %q (%v)", n, r.Prompt, err)
 		}
 	}
 }
@@ -42,9 +42,9 @@ func TestTemplates(t *testing.T) {
 		{`{{with .user}}{{.nick}}{{end}}{{and .yes .n}}{{not .yes}}`, "<ada>3false"},
 		{`{{if and .name (gt (len .tags) 2)}}many{{end}}`, "many"},
 	} {
-		got, _, err := Render(specOf(c.template), json.RawMessage(row))
-		if err != nil || got != c.want {
-			t.Errorf("%s\n got  %q (%v)\n want %q", c.template, got, err, c.want)
+		got, err := Render(specOf(c.template), json.RawMessage(row))
+		if err != nil || got.Prompt != c.want {
+			t.Errorf("%s\n got  %q (%v)\n want %q", c.template, got.Prompt, err, c.want)
 		}
 	}
 }
@@ -52,9 +52,9 @@ func TestTemplates(t *testing.T) {
 func TestNoValueNeverReachesAPrompt(t *testing.T) {
 	row := json.RawMessage(`{"id":"a","user":{"nick":"x"},"none":null,"list":[1]}`)
 	for _, tmpl := range []string{"{{.city}}", "{{$.city}}", "{{.user.name}}", `{{index . "city"}}`, `{{index .user "name"}}`, "{{index .list 5}}", "{{.none.name}}", "{{with .user}}{{.x}}{{end}}"} {
-		got, _, err := Render(specOf(tmpl), row)
-		if err == nil || strings.Contains(got, "no value") {
-			t.Errorf("%s gave %q (%v), want an error", tmpl, got, err)
+		got, err := Render(specOf(tmpl), row)
+		if err == nil || strings.Contains(got.Prompt, "no value") {
+			t.Errorf("%s gave %q (%v), want an error", tmpl, got.Prompt, err)
 		}
 	}
 }
@@ -125,10 +125,15 @@ func TestReadText(t *testing.T) {
 func TestSystemInstructionIsATemplate(t *testing.T) {
 	spec := specOf("{{.text}}")
 	spec.System = "Answer in {{.lang}}."
-	_, system, err := Render(spec, json.RawMessage(`{"text":"x","lang":"ja"}`))
-	if err != nil || system != "Answer in ja." {
-		t.Errorf("%q (%v)", system, err)
+	r, err := Render(spec, json.RawMessage(`{"text":"x","lang":"ja"}`))
+	if err != nil || r.System != "Answer in ja." {
+		t.Errorf("%q (%v)", r.System, err)
 	}
+}
+
+// keyOfText is the key of a prompt under a run's own settings.
+func keyOfText(t *Template, prompt, system string) string {
+	return t.Key(&Request{Prompt: prompt, System: system, Settings: t.forms[0].settings})
 }
 
 // TestKey: everything that changes an answer changes the key.
@@ -154,7 +159,7 @@ func TestKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for where, key := range map[string]string{"": tmpl.Key("p", "s"), " other prompt": tmpl.Key("q", "s"), " other system": tmpl.Key("p", "t"), " shifted": tmpl.Key("ps", "")} {
+		for where, key := range map[string]string{"": keyOfText(tmpl, "p", "s"), " other prompt": keyOfText(tmpl, "q", "s"), " other system": keyOfText(tmpl, "p", "t"), " shifted": keyOfText(tmpl, "ps", "")} {
 			if was, ok := keys[key]; ok {
 				t.Errorf("%s%s has the key of %s", name, where, was)
 			}
@@ -165,7 +170,7 @@ func TestKey(t *testing.T) {
 	same.Model, same.Name, same.Feature, same.Priority = "models/gemini-x", "n", "f", High
 	a, _ := Compile(base)
 	b, _ := Compile(same)
-	if a.Key("p", "") != b.Key("p", "") {
+	if keyOfText(a, "p", "") != keyOfText(b, "p", "") {
 		t.Error("what does not change an answer changes its key")
 	}
 }

@@ -77,7 +77,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{schema: schema, json: true}
+	r := &shape{schema: schema, json: true}
 	for _, tc := range []struct{ output, want, message string }{
 		{"{\"tags\": [\"a\"]}\n", "done: {\"tags\": [\"a\"]}\n", ""},
 		{`{"tags":["a","b","c"]}`, "ends failed schema 200", "/tags"},

@@ -34,7 +34,7 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 		l.way.open()
 		l.holds.forget(j.held())
 	}
-	return j.run.readJSON(out)
+	return j.shape.readJSON(out)
 }
 
 // caller says on whose behalf the call is made. The ticket is the task's id: a
@@ -47,21 +47,6 @@ func (l *lane) caller(j *job, full bool) gemini.Caller {
 			Run: j.task.Run, Priority: limiter.Priority(s.Priority)},
 		Lane: l.lane, Ticket: j.task.ID(), Full: full, Other: s.OtherModel,
 	}
-}
-
-func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
-	models := l.w.cfg.Client.Models
-	if j.run.Spec.Kind == jobs.Embed {
-		config := j.run.embed
-		resp, err := models.EmbedContent(ctx, j.run.Spec.Model, genai.Text(j.prompt), &config)
-		return readEmbedded(resp), err
-	}
-	config := l.configOf(j)
-	if j.system != "" {
-		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: j.system}}}
-	}
-	resp, err := models.GenerateContent(ctx, j.run.Spec.Model, conversation(j), &config)
-	return j.joined(readGenerated(resp)), err
 }
 
 // failed finds the reason of a call that brought no answer, from the nearest:

@@ -247,8 +247,8 @@ func TestUpdateWhileRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 		for row, res := range r.results(run) {
-			prompt, system, err := tmpl.Render(res.Fields)
-			if err != nil || res.Key != tmpl.Key(prompt, system) {
+			req, err := tmpl.Render(res.Fields)
+			if err != nil || res.Key != tmpl.Key(&req) {
 				t.Errorf("%s was made from another template (err %v)", row, err)
 			}
 		}

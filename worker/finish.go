@@ -33,6 +33,7 @@ func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
 		l.report(r)
 	}
 	l.dropDraft(ctx, j)
+	l.dropFiles(ctx, j, out.end)
 	return nil
 }
 

@@ -9,8 +9,6 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter/gemini"
-
-	"google.golang.org/genai"
 )
 
 const (
@@ -42,7 +40,7 @@ func (l *lane) further(j *job, out outcome) outcome {
 		d.Reasked, d.Fault, d.Said = d.Reasked+1, out.fail.Message, cutText(out.output, maxSaid)
 	case f.End == gemini.FinishCut && d.Cap == 0 && l.larger(j) > 0:
 		d.Cap = l.larger(j)
-	case f.Hotter && !d.Hot && heat(j.run.config.Temperature) > orDefault(j.run.config.Temperature):
+	case f.Hotter && !d.Hot && heat(j.shape.config.Temperature) > orDefault(j.shape.config.Temperature):
 		d.Hot = true
 	case len(out.token) > 0 && d.Parts < maxParts:
 		d.Token, d.Head, d.Parts = out.token, out.output, d.Parts+1
@@ -57,7 +55,7 @@ func (l *lane) further(j *job, out outcome) outcome {
 // larger is twice the run's output cap, as far as the model goes; 0 where the run
 // does not want it, has no cap, or the model gives no more.
 func (l *lane) larger(j *job) int32 {
-	most := j.run.Spec.Settings.MaxOutputTokens
+	most := j.shape.config.MaxOutputTokens
 	if !j.run.Spec.Regrow || most <= 0 {
 		return 0
 	}
@@ -81,33 +79,6 @@ func orDefault(t *float32) float32 {
 }
 
 func heat(t *float32) float32 { return min(orDefault(t)+hotter, maxTemperature) }
-
-// configOf are the run's settings with what the row's draft changes.
-func (l *lane) configOf(j *job) genai.GenerateContentConfig {
-	config, d := j.run.config, j.draft
-	config.MaxOutputTokens = cmp.Or(d.Cap, config.MaxOutputTokens)
-	if d.Hot {
-		t := heat(config.Temperature)
-		config.Temperature = &t
-	}
-	if len(d.Token) > 0 {
-		config.ContinuationToken = d.Token
-	}
-	return config
-}
-
-// conversation is the row's prompt, and after it the answer that broke the schema
-// with what was wrong.
-func conversation(j *job) []*genai.Content {
-	turns := genai.Text(j.prompt)
-	if j.draft.Fault == "" {
-		return turns
-	}
-	return append(turns,
-		genai.NewContentFromText(j.draft.Said, genai.RoleModel),
-		genai.NewContentFromText("That answer cannot be used: "+j.draft.Fault+"\n"+
-			"Answer the request again, in full, with JSON as it was asked for and nothing else: no text around it, no code fence.", genai.RoleUser))
-}
 
 // joined puts the parts of an answer together that came in several calls.
 func (j *job) joined(out outcome) outcome {

@@ -26,8 +26,8 @@ type job struct {
 	placeOnly bool   // a place in the line is wanted, never a call
 	called    bool   // a permit was given
 	instead   string // the run's model, when another answered
-	prompt    string
-	system    string
+	request   jobs.Request
+	shape     *shape // of the request
 	key       string
 	waited    time.Duration // from enqueue to the permit
 	took      time.Duration
@@ -146,12 +146,32 @@ func (l *lane) look(ctx context.Context, j *job) (out outcome) {
 	if l.tooLong(j) || j.begun.Late > 0 {
 		return l.expired(ctx, j)
 	}
-	var err error
-	if j.prompt, j.system, err = j.run.template.Render(j.begun.Fields); err != nil {
-		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: "template", Message: short(err.Error())}}
+	if out, ok := l.makeRequest(ctx, j); !ok {
+		return out
 	}
-	j.key = j.run.template.Key(j.prompt, j.system)
 	return l.callInSlot(ctx, j)
+}
+
+// makeRequest renders the row and gets its files. Not ok: the outcome says why it
+// cannot be asked.
+func (l *lane) makeRequest(ctx context.Context, j *job) (out outcome, ok bool) {
+	var err error
+	if j.request, err = j.run.template.Render(j.begun.Fields); err != nil {
+		return cannot("template", err), false
+	}
+	if err := j.request.Attach(l.w.filesOf(ctx, j.task.Run)); err != nil {
+		return l.noFile(err), false
+	}
+	if j.shape, err = j.run.shape(&j.request); err != nil {
+		return cannot("invalid_request", err), false
+	}
+	j.key = j.run.template.Key(&j.request)
+	return out, true
+}
+
+// cannot ends a row that no call could do.
+func cannot(cause string, err error) outcome {
+	return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: cause, Message: short(err.Error())}}
 }
 
 // callInSlot makes the call when a slot is free. Without one the row gets a

@@ -1,27 +1,19 @@
 package worker
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
 
 	"nightshift/jobs"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"google.golang.org/genai"
 )
 
 // run is a run's record with all that its rows share, made once.
 type run struct {
 	jobs.Run
 	template *jobs.Template
-	schema   *jsonschema.Schema // nil when the run asks for none
-	json     bool               // answers must be JSON
-	config   genai.GenerateContentConfig
-	embed    genai.EmbedContentConfig
+	shapes   map[*jobs.Settings]*shape // of the settings that rows share
 }
 
 // runCache keeps the runs that this worker has rows of.
@@ -81,62 +73,23 @@ func (e *badRunError) Error() string { return e.err.Error() }
 func (e *badRunError) Unwrap() error { return e.err }
 
 func newRun(rec jobs.Run) (*run, error) {
-	r := &run{Run: rec}
+	r := &run{Run: rec, shapes: map[*jobs.Settings]*shape{}}
 	var err error
 	if r.template, err = jobs.Compile(rec.Spec); err != nil {
 		return nil, fmt.Errorf("the run's template: %w", err)
 	}
-	s := rec.Spec.Settings
-	if r.schema, err = compileSchema(s.ResponseSchema); err != nil {
-		return nil, fmt.Errorf("the run's response schema: %w", err)
+	for _, s := range r.template.Settings() {
+		if r.shapes[s], err = newShape(s); err != nil {
+			return nil, fmt.Errorf("the run's %w", err)
+		}
 	}
-	r.json = r.schema != nil || s.ResponseMIMEType == "application/json"
-	r.config, err = generateConfig(s)
-	r.embed = embedConfig(s)
-	return r, err
+	return r, nil
 }
 
-// compileSchema reads a JSON Schema. References out of it are refused: a worker
-// opens no file and no address that a run names.
-func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
-	if len(raw) == 0 {
-		return nil, nil
+// shape is that of a request: made once for those that share their settings.
+func (r *run) shape(req *jobs.Request) (*shape, error) {
+	if s := r.shapes[req.Settings]; s != nil {
+		return s, nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := c.AddResource("schema.json", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("schema.json")
-}
-
-func generateConfig(s jobs.Settings) (genai.GenerateContentConfig, error) {
-	once := false // one call is one HTTP request is one permit
-	c := genai.GenerateContentConfig{
-		Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, Seed: s.Seed,
-		MaxOutputTokens: s.MaxOutputTokens, StopSequences: s.StopSequences,
-		ResponseMIMEType: s.ResponseMIMEType, AutomaticContinuation: &once,
-	}
-	if s.ThinkingBudget != nil {
-		c.ThinkingConfig = &genai.ThinkingConfig{ThinkingBudget: s.ThinkingBudget}
-	}
-	if len(s.ResponseSchema) == 0 {
-		return c, nil
-	}
-	if c.ResponseMIMEType == "" {
-		c.ResponseMIMEType = "application/json" // the API takes a schema with JSON only
-	}
-	return c, json.Unmarshal(s.ResponseSchema, &c.ResponseJsonSchema)
-}
-
-func embedConfig(s jobs.Settings) genai.EmbedContentConfig {
-	c := genai.EmbedContentConfig{TaskType: s.TaskType}
-	if s.Dimensions > 0 {
-		c.OutputDimensionality = &s.Dimensions
-	}
-	return c
+	return newShape(req.Settings)
 }

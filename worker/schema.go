@@ -11,10 +11,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// readJSON holds a good answer against what the run asked for. An answer that
+// readJSON holds a good answer against what was asked for. An answer that
 // breaks it is no success; its text is kept, so that people can see why.
-func (r *run) readJSON(out outcome) outcome {
-	if !r.json || out.end != jobs.Done {
+func (s *shape) readJSON(out outcome) outcome {
+	if !s.json || out.end != jobs.Done {
 		return out
 	}
 	if inner, fenced := unfence(out.output); fenced {
@@ -24,7 +24,7 @@ func (r *run) readJSON(out outcome) outcome {
 	if err := json.Compact(&compact, []byte(out.output)); err != nil {
 		return asSchemaFailure(out, "the answer is not JSON: "+err.Error())
 	}
-	if err := r.validate(compact.Bytes()); err != nil {
+	if err := s.validate(compact.Bytes()); err != nil {
 		return asSchemaFailure(out, "the answer breaks the schema: "+schemaMessage(err))
 	}
 	out.parsed = compact.Bytes()
@@ -52,15 +52,15 @@ func unfence(text string) (inner string, fenced bool) {
 	return "", false
 }
 
-func (r *run) validate(text []byte) error {
-	if r.schema == nil {
+func (s *shape) validate(text []byte) error {
+	if s.schema == nil {
 		return nil
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	return r.schema.Validate(v)
+	return s.schema.Validate(v)
 }
 
 func asSchemaFailure(out outcome, message string) outcome {

@@ -93,6 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 type Worker struct {
 	cfg      Config
 	runs     *runCache
+	files    *fileCache
 	aborts   *aborts
 	registry *registry
 	stats    counters
@@ -119,6 +120,7 @@ func New(cfg Config) (*Worker, error) {
 	w := &Worker{
 		cfg:    cfg,
 		runs:   newRunCache(cfg.Store, cfg.Now),
+		files:  newFileCache(filesKept),
 		aborts: newAborts(cfg.Redis, cfg.Now),
 		lanes:  map[string]*lane{},
 		failed: make(chan error, 1),
