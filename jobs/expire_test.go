@@ -24,7 +24,7 @@ func TestExpire(t *testing.T) {
 		b.begin(Task{Run: run, Index: 1})
 		b.end(ended(Task{Run: run, Index: 2}, Done, "in time"))
 		b.begin(Task{Run: run, Index: 3})
-		if err := b.Wait(b.ctx, Task{Run: run, Index: 3}); err != nil {
+		if err := b.Wait(b.ctx, Task{Run: run, Index: 3}, WaitQuota, Waits{}); err != nil {
 			t.Fatal(err)
 		}
 		now := time.Now()
@@ -68,7 +68,7 @@ func TestRetriedRowsWaitAnew(t *testing.T) {
 		if got := b.begin(Task{Run: run, Index: 0, Gen: 1}); got.Waited != 20*time.Minute || got.MaxWait != time.Hour {
 			t.Errorf("a has waited %v of %v", got.Waited, got.MaxWait)
 		}
-		if err := b.Wait(b.ctx, Task{Run: run, Index: 0, Gen: 1}); err != nil {
+		if err := b.Wait(b.ctx, Task{Run: run, Index: 0, Gen: 1}, WaitQuota, Waits{}); err != nil {
 			t.Fatal(err)
 		}
 		gone, err := b.Expire(b.ctx, run, time.Now())
@@ -96,7 +96,7 @@ func TestWithoutMaxWait(t *testing.T) {
 	if gone, err := b.Expire(b.ctx, run, time.Now().Add(1000*time.Hour)); err != nil || len(gone) != 0 {
 		t.Errorf("%v have expired (%v)", gone, err)
 	}
-	if got := b.begin(Task{Run: run}); got.MaxWait != 0 || got.Waited != 0 {
+	if got := b.begin(Task{Run: run}); got.MaxWait != 0 {
 		t.Errorf("begun %+v", got)
 	}
 }

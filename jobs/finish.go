@@ -12,6 +12,7 @@ type ending struct {
 	state State
 	drop  bool   // the result carries the fields
 	cause string // why it ended badly; "" for a good end
+	waits string // Waits.encode
 	value []byte // state and line
 	good  string // see goodEnd
 }
@@ -44,6 +45,9 @@ func endOf(t Task, r Result) (ending, error) {
 		return e, err
 	}
 	e.value, e.drop, e.cause, e.good = pack(e.state, line), len(r.Fields) > 0, causeOf(r, e.state), goodEnd(r, e.state)
+	if e.state != Cached { // what it says was waited for the answer's first row
+		e.waits = WaitsOf(r.WaitsMS).encode()
+	}
 	return e, nil
 }
 
@@ -59,14 +63,14 @@ func causeOf(r Result, s State) string {
 }
 
 func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool, error) {
-	args := make([]any, 0, 1+7*len(es))
+	args := make([]any, 0, 1+8*len(es))
 	args = append(args, runPrefix(run))
 	for _, e := range es {
 		drop := "0"
 		if e.drop {
 			drop = "1"
 		}
-		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.value)
+		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.waits, e.value)
 	}
 	keys := []string{countKey(run), endKey(run), runKey(run), brakeKey(run), goodKey(run)}
 	out, err := s.call(ctx, finishScript, keys, args, len(es)+2)

@@ -27,6 +27,8 @@ import "strconv"
 //	                              digest of its id (4), when its answer was made (4, Unix seconds), index (4); all big-endian
 //	nightshift:jobs:{run}:taking  string with an expiry: an enqueue is taking results over: queued rows lack their tasks
 //	nightshift:jobs:{run}:file    hash: "p" and a path → digest (32 bytes) and type of a file that rows name, "d" and the digest → its content
+//	nightshift:jobs:{run}:wait:N  hash: index → what the open row waits for since when, and what it waited before (see waits.go); rows 64·N and on
+//	nightshift:jobs:{run}:waits   hash: cause (a letter) → what rows that ended waited for it (ms)
 //	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
 const (
 	keyRuns  = "nightshift:jobs:runs"
@@ -43,6 +45,7 @@ const (
 	bytesPerRow   = 3
 	bytesPerTime  = 4
 	rowsPerBucket = 1024
+	rowsPerWait   = 64 // which Redis keeps compact
 )
 
 func runPrefix(run string) string { return "nightshift:jobs:{" + run + "}:" }
@@ -54,6 +57,7 @@ func takingKey(run string) string { return runPrefix(run) + "taking" }
 func draftKey(run string) string  { return runPrefix(run) + "draft" }
 func brakeKey(run string) string  { return runPrefix(run) + "brake" }
 func fileKey(run string) string   { return runPrefix(run) + "file" }
+func waitsKey(run string) string  { return runPrefix(run) + "waits" }
 func rowKey(run string, chunk int64) string {
 	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)
 }
@@ -61,6 +65,11 @@ func rowKey(run string, chunk int64) string {
 // atKey is when rows were enqueued.
 func atKey(run string, chunk int64) string {
 	return runPrefix(run) + "at:" + strconv.FormatInt(chunk, 10)
+}
+
+// waitKey is the hash of what a row waits for.
+func waitKey(run string, index int64) string {
+	return runPrefix(run) + "wait:" + strconv.FormatInt(index/rowsPerWait, 10)
 }
 
 // foldKey is a chunk of results; resKey the hash of a row's result.

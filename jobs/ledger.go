@@ -28,7 +28,8 @@ type Begun struct {
 	Digest  string          // the run's Stamp, now: a run that was loaded with another has been updated since, load it again
 	MaxWait time.Duration   // the run's, now; 0 is none
 	Late    time.Duration   // since the deadline that stops the run, by Redis's clock; 0 before it, and without one
-	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock; 0 when MaxWait is
+	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock
+	Waits   Waits           // what it has spent waiting until now, by cause
 }
 
 // Begin moves a row to Running. Calls that come at the same time share a
@@ -49,19 +50,37 @@ func (s *Store) beginAll(ctx context.Context, run string, ts []Task) ([]Begun, e
 	for _, t := range ts {
 		args = append(args, t.Index, t.Gen)
 	}
-	out, err := s.call(ctx, beginScript, []string{countKey(run), runKey(run)}, args, 3+4*len(ts))
+	out, err := s.call(ctx, beginScript, []string{countKey(run), runKey(run)}, args, 4+5*len(ts))
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	digest, most, late := str(out[0]), seconds(out[1]), time.Duration(integer(out[2]))*time.Millisecond
+	digest, most := str(out[0]), seconds(out[1])
+	now, late := time.UnixMilli(integer(out[2])), time.Duration(integer(out[3]))*time.Millisecond
 	res := make([]Begun, len(ts))
 	for i := range ts {
-		o := out[3+4*i : 7+4*i]
+		o := out[4+5*i : 9+5*i]
 		row, fields, _ := strings.Cut(str(o[2]), "\x00")
 		res[i] = Begun{Outcome: Outcome(integer(o[0])), From: State(integer(o[1])), Row: row, Fields: json.RawMessage(fields),
 			Digest: digest, MaxWait: most, Late: late, Waited: seconds(o[3])}
+		res[i].Waits = waitedUntil(now, res[i], str(o[4]))
 	}
 	return res, nil
+}
+
+// waitedUntil is what a row that begins has waited. What a worker that died left is
+// nobody's: it counts as the queue's, as does what was before anybody looked.
+func waitedUntil(now time.Time, b Begun, record string) (w Waits) {
+	switch {
+	case b.Outcome != Proceed:
+	case record == "":
+		w[WaitQueue] = b.Waited
+	case b.From == Running:
+		head, before, _ := strings.Cut(record, " ")
+		w.noted("q"+head[1:]+" "+before, now)
+	default:
+		w.noted(record, now)
+	}
+	return w
 }
 
 func seconds(v any) time.Duration { return time.Duration(integer(v)) * time.Second }
@@ -70,27 +89,29 @@ func seconds(v any) time.Duration { return time.Duration(integer(v)) * time.Seco
 type move struct {
 	Task
 	from, to State
+	wait     string // for what it waits from now on, and what it has waited; "" leaves that
 }
 
-// Wait moves a row from Running to Waiting: it was refused a permit. A row that
-// is no longer Running, or of another generation, is left alone.
-func (s *Store) Wait(ctx context.Context, t Task) error {
-	_, err := s.moves.do(ctx, t.Run, move{t, Running, Waiting})
+// Wait moves a row from Running to Waiting: it was refused a permit. It waits for c
+// from now on and has waited what Begun said. A row that is no longer Running, or of
+// another generation, is left alone.
+func (s *Store) Wait(ctx context.Context, t Task, c WaitCause, waited Waits) error {
+	_, err := s.moves.do(ctx, t.Run, move{t, Running, Waiting, waitCodes[c:c+1] + waited.encode()})
 	return err
 }
 
 // RetryWait moves a row from Running to RetryWait: it failed and will be tried
 // again. Otherwise like Wait.
-func (s *Store) RetryWait(ctx context.Context, t Task) error {
-	_, err := s.moves.do(ctx, t.Run, move{t, Running, RetryWait})
+func (s *Store) RetryWait(ctx context.Context, t Task, waited Waits) error {
+	_, err := s.moves.do(ctx, t.Run, move{t, Running, RetryWait, waitCodes[WaitErrors:WaitErrors+1] + waited.encode()})
 	return err
 }
 
 func (s *Store) moveAll(ctx context.Context, run string, ms []move) ([]bool, error) {
-	args := make([]any, 0, 1+4*len(ms))
+	args := make([]any, 0, 1+5*len(ms))
 	args = append(args, runPrefix(run))
 	for _, m := range ms {
-		args = append(args, m.Index, m.Gen, int(m.from), int(m.to))
+		args = append(args, m.Index, m.Gen, int(m.from), int(m.to), m.wait)
 	}
 	out, err := s.call(ctx, moveScript, []string{countKey(run)}, args, len(ms))
 	if err != nil {

@@ -32,16 +32,16 @@ func TestLifeOfARow(t *testing.T) {
 			}
 		}
 		state(Queued)
-		must(b.Wait(b.ctx, task)) // not Running: nothing
+		must(b.Wait(b.ctx, task, WaitQuota, Waits{})) // not Running: nothing
 		state(Queued)
 		b.begin(task)
 		state(Running)
-		must(b.Wait(b.ctx, task))
+		must(b.Wait(b.ctx, task, WaitQuota, Waits{}))
 		state(Waiting)
 		if got := b.begin(task); got.Outcome != Proceed || got.From != Waiting {
 			t.Errorf("begun %+v", got)
 		}
-		must(b.RetryWait(b.ctx, task))
+		must(b.RetryWait(b.ctx, task, Waits{}))
 		state(RetryWait)
 		b.begin(task)
 		if got := b.begin(task); got.Outcome != Proceed || got.From != Running { // its worker died
@@ -87,7 +87,7 @@ func TestCancel(t *testing.T) {
 				b.finish(Task{Run: run, Index: i}, Done)
 			}
 		}
-		if err := b.Wait(b.ctx, Task{Run: run, Index: 5}); err != nil {
+		if err := b.Wait(b.ctx, Task{Run: run, Index: 5}, WaitQuota, Waits{}); err != nil {
 			t.Fatal(err)
 		}
 		report, err := b.Cancel(b.ctx, run)
@@ -250,14 +250,14 @@ func history(t *testing.T, rdb redis.UniversalClient, seed uint64) {
 			if o.state == Running && task.Gen == o.gen {
 				want[i].state = Waiting
 			}
-			if err := b.Wait(b.ctx, task); err != nil {
+			if err := b.Wait(b.ctx, task, WaitQuota, Waits{}); err != nil {
 				t.Fatal(err)
 			}
 		case op < 12:
 			if o.state == Running && task.Gen == o.gen {
 				want[i].state = RetryWait
 			}
-			if err := b.RetryWait(b.ctx, task); err != nil {
+			if err := b.RetryWait(b.ctx, task, Waits{}); err != nil {
 				t.Fatal(err)
 			}
 		case op < 18:

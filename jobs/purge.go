@@ -39,7 +39,7 @@ func (s *Store) Purge(ctx context.Context, run string, o PurgeOptions) (PurgeRep
 	if err := errors.Join(s.Unwatch(ctx, run), s.rdb.ZRem(ctx, keyRuns, run).Err()); err != nil {
 		return r, err
 	}
-	keys := append(m.keys(), countKey(run), endKey(run), draftKey(run), brakeKey(run), goodKey(run), takingKey(run), fileKey(run))
+	keys := append(m.keys(), countKey(run), endKey(run), draftKey(run), brakeKey(run), goodKey(run), takingKey(run), fileKey(run), waitsKey(run))
 	if err := inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() }); err != nil {
 		return r, err
 	}
@@ -95,6 +95,7 @@ func (m meta) keys() []string {
 	add("at", m.next/rowsPerChunk+1)
 	add("res", m.next/rowsPerBucket+1)
 	add("fold", m.next/rowsPerFold+1)
+	add("wait", m.next/rowsPerWait+1)
 	add("id", m.shards)
 	return keys
 }

@@ -34,11 +34,14 @@ type Result struct {
 	MicroUSD  *int64          `json:"cost_micro_usd,omitempty"` // absent when no price is known
 	Attempts  int             `json:"attempts"`
 	WaitedMS  int64           `json:"waited_ms,omitempty"` // from enqueue to the permit
-	TookMS    int64           `json:"took_ms,omitempty"`
-	Error     *RowError       `json:"error,omitempty"`
-	Key       string          `json:"key,omitempty"`        // digest of all that makes the answer: resume and cache compare it
-	Finished  time.Time       `json:"finished_at,omitzero"` // absent for a row that ended without a call
-	From      *Origin         `json:"from,omitempty"`       // of a cached row: where its answer was made
+	// WaitsMS is what of that was spent on what, by WaitCause.String. Time between
+	// two attempts counts; the attempts themselves do not.
+	WaitsMS  map[string]int64 `json:"waits_ms,omitempty"`
+	TookMS   int64            `json:"took_ms,omitempty"`
+	Error    *RowError        `json:"error,omitempty"`
+	Key      string           `json:"key,omitempty"`        // digest of all that makes the answer: resume and cache compare it
+	Finished time.Time        `json:"finished_at,omitzero"` // absent for a row that ended without a call
+	From     *Origin          `json:"from,omitempty"`       // of a cached row: where its answer was made
 }
 
 // Origin is the row that an answer was made for which another row took over.

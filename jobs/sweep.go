@@ -84,7 +84,7 @@ func (s *Store) sweepBatch(ctx context.Context, m meta, batch []rowState, w *tas
 			if integer(codes[i]) == taskDelayed {
 				to = RetryWait
 			}
-			demote = append(demote, move{row.Task, Running, to})
+			demote = append(demote, move{Task: row.Task, from: Running, to: to})
 		}
 	}
 	if err := s.demote(ctx, m.ID, demote, &r.Demoted); err != nil {
@@ -148,7 +148,7 @@ func (s *Store) recreate(ctx context.Context, run string, indexes []int64, w *ta
 			continue
 		}
 		if row.State != Queued {
-			back = append(back, move{row.Task, row.State, Queued})
+			back = append(back, move{Task: row.Task, from: row.State, to: Queued})
 		}
 		w.add(row.Task, row.row)
 	}

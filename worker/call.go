@@ -116,9 +116,7 @@ func message(got outcome, err error) string {
 // meter notes what the call took.
 func (l *lane) meter(j *job, out *outcome, seen *gemini.Observation) {
 	j.took = seen.Took
-	if since := j.run.Updated; !since.IsZero() {
-		j.waited = max(l.w.cfg.Now().Sub(since)-seen.Took, 0)
-	}
+	j.waited = max(l.waitedBy(j)-seen.Took, 0)
 	if seen.HasUsage {
 		u := seen.Usage
 		out.usage = &jobs.Usage{Prompt: u.Prompt, Cached: u.Cached, Output: u.Candidates, Thoughts: u.Thoughts, ToolUse: u.ToolUse, Total: u.Total}

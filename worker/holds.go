@@ -27,6 +27,7 @@ type holdKey struct {
 
 type hold struct {
 	why   string
+	cause jobs.WaitCause
 	until time.Time // when the row that asked comes back
 	noted time.Time
 }
@@ -42,7 +43,7 @@ func (j *job) held() holdKey {
 	return holdKey{class: j.run.Spec.Class, run: j.task.Run, priority: j.run.Spec.Priority}
 }
 
-func (h *holds) note(k holdKey, why string, until, now time.Time) {
+func (h *holds) note(k holdKey, v hold, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.by == nil {
@@ -53,7 +54,8 @@ func (h *holds) note(k holdKey, why string, until, now time.Time) {
 			delete(h.by, old)
 		}
 	}
-	h.by[k] = hold{why: why, until: until, noted: now}
+	v.noted = now
+	h.by[k] = v
 }
 
 func (h *holds) forget(k holdKey) {
@@ -83,10 +85,10 @@ func (l *lane) heldBack(j *job, d *limiter.Denied, now time.Time) outcome {
 			out.wait += j.apart()
 		}
 	case limiter.ReasonPaused:
-		l.holds.note(j.held(), out.why, now.Add(out.wait), now)
+		l.holds.note(j.held(), hold{why: out.why, cause: out.cause, until: now.Add(out.wait)}, now)
 	case limiter.ReasonSlots:
 		if h, ok := l.holds.get(j.held(), now); ok {
-			out.why, out.until, out.wait = h.why, h.until, h.until.Sub(now)+j.apart()
+			out.why, out.cause, out.until, out.wait = h.why, h.cause, h.until, h.until.Sub(now)+j.apart()
 		}
 	default:
 		l.holds.forget(j.held())

@@ -19,6 +19,7 @@ type outcome struct {
 	end   jobs.State     // a terminal state: the row has ended, with answer or error below
 	wait  time.Duration  // > 0: it comes back, nothing is counted
 	why   string         // wait: for what, in waitText's words
+	cause jobs.WaitCause // wait: the same in one of a few words, to be added up
 	until time.Time      // wait: what people read of when it ends; zero: when the row comes back
 	alarm string         // wait: what an operator has to mend, said once a minute for all rows
 	key   bool           // wait: for a working API key
@@ -53,7 +54,7 @@ func judge(next gemini.Consequence, v gemini.Verdict, status int, message string
 	case gemini.JobFails:
 		return outcome{end: jobs.Failed, fail: fail}
 	case gemini.JobWaits:
-		out := outcome{wait: next.Job.Wait, why: next.Job.Why, key: v.Credential}
+		out := outcome{wait: next.Job.Wait, why: next.Job.Why, cause: verdictWaits(v), key: v.Credential}
 		if next.Job.Alarm {
 			out.alarm = v.Reason
 		}
@@ -92,13 +93,13 @@ func rowError(v gemini.Verdict, status int, message string) *jobs.RowError {
 func refused(d *limiter.Denied) outcome {
 	switch {
 	case d.Reason == limiter.ReasonUnknownLane, d.Reason == limiter.ReasonNoPrice:
-		return outcome{wait: operatorWait, why: waitReasons[d.Reason], alarm: d.Error()}
+		return outcome{wait: operatorWait, why: waitReasons[d.Reason], cause: deniedWaits(d), alarm: d.Error()}
 	case d.Permanent && d.Money():
-		return outcome{wait: operatorWait, why: waitReasons[limiter.ReasonSpend] + " (a row may cost more than " + d.Limiter + " of " + whoseLimit(d) + " allows)", alarm: d.Error()}
+		return outcome{wait: operatorWait, why: waitReasons[limiter.ReasonSpend] + " (a row may cost more than " + d.Limiter + " of " + whoseLimit(d) + " allows)", cause: jobs.WaitSpend, alarm: d.Error()}
 	case d.Permanent:
 		return outcome{end: jobs.Failed, fail: &jobs.RowError{Cause: string(d.Reason), Message: d.Error()}}
 	}
-	return outcome{wait: max(d.RetryAfter(), time.Millisecond), why: deniedText(d), key: d.Reason == limiter.ReasonCredentials}
+	return outcome{wait: max(d.RetryAfter(), time.Millisecond), why: deniedText(d), cause: deniedWaits(d), key: d.Reason == limiter.ReasonCredentials}
 }
 
 // bad is a failure of the answer itself, not of the call.

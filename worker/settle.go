@@ -21,7 +21,7 @@ func (l *lane) attempts(j *job) int {
 func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 	switch {
 	case out.dropped: // a cancelled row's task finds that out when it comes back
-		return l.putBack(ctx, j, outcome{wait: time.Second, why: "its call was aborted"})
+		return l.putBack(ctx, j, outcome{wait: time.Second, why: "its call was aborted", cause: jobs.WaitPaused})
 	case out.wait > 0:
 		out.wait = l.cut(j, out.wait)
 		return l.putBack(ctx, j, out)
@@ -31,7 +31,7 @@ func (l *lane) settle(ctx context.Context, j *job, out outcome) error {
 		l.keepDraft(ctx, j, out)
 		return l.tryAgain(ctx, j, out)
 	case out.end == jobs.None && out.lane && (l.health.bad(l.w.cfg.Now()) || l.way.doubtful(l.w.cfg.Now())):
-		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")"})
+		return l.putBack(ctx, j, outcome{wait: maxBackoff, why: "waiting for the provider to recover (" + out.fail.Cause + ")", cause: jobs.WaitErrors})
 	case out.end == jobs.None:
 		out.end = lastState(out)
 		out.fail.Message = fmt.Sprintf("%s (attempt %d of %d)", out.fail.Message, j.attempt, l.most(j, out))
@@ -72,7 +72,7 @@ func lastState(out outcome) jobs.State {
 // sweep corrects that.
 func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 	now := l.w.cfg.Now()
-	if err := l.w.cfg.Store.Wait(ctx, j.task); err != nil {
+	if err := l.w.cfg.Store.Wait(ctx, j.task, out.cause, j.begun.Waits); err != nil {
 		l.w.cfg.Logger.Debug("ledger does not show that a row waits", "row", j.row, "run", j.task.Run, "err", err)
 	}
 	if out.key && l.w.cfg.KeyRemedy != "" {
@@ -106,7 +106,7 @@ func FailedOf(lastErr string) string {
 
 // tryAgain counts a failure.
 func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
-	if err := l.w.cfg.Store.RetryWait(ctx, j.task); err != nil {
+	if err := l.w.cfg.Store.RetryWait(ctx, j.task, j.begun.Waits); err != nil {
 		l.w.cfg.Logger.Debug("ledger does not show that a row failed once", "row", j.row, "run", j.task.Run, "err", err)
 	}
 	l.w.stats.retries.Add(1)

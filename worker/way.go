@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"nightshift/jobs"
 	"nightshift/limiter/gemini"
 )
 
@@ -160,7 +161,7 @@ func (l *lane) cutOff(j *job, seen *gemini.Observation, now time.Time) bool {
 const reasonConnection = "connection"
 
 func waysEnd(why string, wait time.Duration) outcome {
-	return outcome{wait: wait, why: "waiting for a way to the provider (" + why + ")"}
+	return outcome{wait: wait, why: "waiting for a way to the provider (" + why + ")", cause: jobs.WaitErrors}
 }
 
 // callIfOpen makes the call unless the lane has no way to the provider.

@@ -94,6 +94,7 @@ local function again(n, state, gen, want, fields)
     return answer(n, gen, 2)
   end
   redis.call('HSET', bucket('fld:', n), n, fields)
+  redis.call('HDEL', prefix .. 'wait:' .. math.floor(n / 64), n)
   set(n, state, QUEUED, gen)
   enqueued(n, 1)
   answer(n, gen, state == 0 and 1 or 5)

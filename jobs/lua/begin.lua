@@ -4,34 +4,31 @@
 -- ARGV[1] key prefix, then per task: index, generation
 --
 -- Returns the digest of the run's settings, the longest wait of a row (s; 0: any),
--- how long ago the deadline was that stops the run (ms; 0: not yet, or none), then code, former state, "row id NUL fields", seconds since it was enqueued
--- (only where the wait is bounded) per task:
+-- the time (ms), how long ago the deadline was that stops the run (ms; 0: not yet, or
+-- none), then code, former state, "row id NUL fields", seconds since it was enqueued,
+-- and what it has waited for (see waits.go) per task:
 --   0 proceed: the row is running now   1 finished   2 stale   3 cancelled
 --   4 the row is open but its fields are gone
 local prefix = ARGV[1]
-local RUNNING, DONE, CANCELLED = 3, 5, 11
+local QUEUED, RUNNING, DONE, CANCELLED = 1, 3, 5, 11
 local run = redis.call('HMGET', KEYS[2], 'digest', 'max_wait', 'stop_at')
 local most = tonumber(run[2] or '0')
 local stop = tonumber(run[3] or '0')
-local time = (most > 0 or stop > 0) and redis.call('TIME')
-local now = time and tonumber(time[1])
-local late = 0
-if stop > 0 then
-  late = math.max(now * 1000 + math.floor(tonumber(time[2]) / 1000) - stop, 0)
-end
-local out, delta = {run[1] or '', most, late}, {}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
+local late = stop > 0 and math.max(ms - stop, 0) or 0
+local out, delta = {run[1] or '', most, ms, late}, {}
 
-local function answer(code, state, fields, waited)
+local function answer(code, state, fields, waited, record)
   out[#out + 1] = code
   out[#out + 1] = state or 0
   out[#out + 1] = fields or ''
   out[#out + 1] = waited or 0
+  out[#out + 1] = record or ''
 end
 
 local function waited(n)
-  if most == 0 then
-    return 0
-  end
   local at = (n % 65536) * 4
   local w, x, y, z = string.byte(redis.call('GETRANGE', prefix .. 'at:' .. math.floor(n / 65536), at, at + 3), 1, 4)
   return z and math.max(now - (((w * 256 + x) * 256 + y) * 256 + z), 0) or 0
@@ -52,7 +49,8 @@ for i = 2, #ARGV, 2 do
     if not fields then
       answer(4, state)
     else
-      answer(0, state, fields, waited(n))
+      local record = state ~= QUEUED and redis.call('HGET', prefix .. 'wait:' .. math.floor(n / 64), n)
+      answer(0, state, fields, waited(n), record or '')
       if state ~= RUNNING then
         redis.call('SETRANGE', key, at, string.char(RUNNING))
         delta[state] = (delta[state] or 0) - 1

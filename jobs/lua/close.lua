@@ -18,6 +18,7 @@ for i = 3, #ARGV do
   local gen = state and hi * 256 + lo or 0
   if state and state > 0 and (remove or state < DONE) then
     redis.call('SETRANGE', key, at, string.char(to, math.floor((gen + 1) / 256), (gen + 1) % 256))
+    redis.call('HDEL', prefix .. 'wait:' .. math.floor(n / 64), n)
     delta[state] = (delta[state] or 0) - 1
     if remove then
       live = live - 1

@@ -7,7 +7,8 @@
 --   '1' if the result carries the row's fields, so that they need not be kept;
 --   why it ended badly, or of a good one that it was taken over and says nothing of
 --   the run ('' otherwise); key, id and time (16 bytes) by which other
---   runs find a good result ('': they do not); the result: new state (a byte) and line
+--   runs find a good result ('': they do not); what the row waited (see waits.go); the
+--   result: new state (a byte) and line
 --
 -- Returns 1 or 0 per row; then what the brake says once it has tripped ('' before),
 -- and 1 if it did so now. An open row ends by its own generation. A row that was
@@ -97,7 +98,15 @@ local function store(bucket, n, gen, value)
   bytes = bytes + #value - (old and #old or 0)
 end
 
-for i = 2, #ARGV, 7 do
+local waits = {}
+local function waited(n, text)
+  redis.call('HDEL', prefix .. 'wait:' .. math.floor(n / 64), n)
+  for code, ms in string.gmatch(text, '(%a)(%d+)') do
+    waits[code] = (waits[code] or 0) + tonumber(ms)
+  end
+end
+
+for i = 2, #ARGV, 8 do
   local n, gen, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
   local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
@@ -107,7 +116,8 @@ for i = 2, #ARGV, 7 do
   local bucket = math.floor(n / 1024)
   if own or (late and state == CANCELLED) then
     redis.call('SETRANGE', key, at, string.char(to))
-    store(bucket, n, gen, ARGV[i + 6])
+    store(bucket, n, gen, ARGV[i + 7])
+    waited(n, ARGV[i + 6])
     if good and ARGV[i + 3] == '1' then
       redis.call('HDEL', prefix .. 'fld:' .. bucket, n)
     end
@@ -126,7 +136,7 @@ for i = 2, #ARGV, 7 do
     end
   else
     if late and state == 0 then
-      store(bucket, n, 1, ARGV[i + 6])
+      store(bucket, n, 1, ARGV[i + 7])
     end
     out[#out + 1] = 0
   end
@@ -148,6 +158,9 @@ for state, by in pairs(delta) do
   if by ~= 0 then
     redis.call('HINCRBY', KEYS[1], state, by)
   end
+end
+for code, ms in pairs(waits) do
+  redis.call('HINCRBY', prefix .. 'waits', code, string.format('%d', ms))
 end
 if brake and brake.changed then
   keepBrake()

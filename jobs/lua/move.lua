@@ -2,12 +2,16 @@
 -- of the generation named.
 --
 -- KEYS[1] counters
--- ARGV[1] key prefix, then per row: index, generation, from, to
+-- ARGV[1] key prefix, then per row: index, generation, from, to, and for what it
+--   waits from now on: a letter, then what it has waited before ('' leaves that as
+--   it is)
 --
 -- Returns 1 or 0 per row.
 local prefix = ARGV[1]
 local out, delta = {}, {}
-for i = 2, #ARGV, 4 do
+local time = redis.call('TIME')
+local now = string.format('%d', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
+for i = 2, #ARGV, 5 do
   local n, gen, from, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
   local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
@@ -15,6 +19,10 @@ for i = 2, #ARGV, 4 do
     redis.call('SETRANGE', key, at, string.char(to))
     delta[from] = (delta[from] or 0) - 1
     delta[to] = (delta[to] or 0) + 1
+    local wait = ARGV[i + 4]
+    if wait ~= '' then
+      redis.call('HSET', prefix .. 'wait:' .. math.floor(n / 64), n, string.sub(wait, 1, 1) .. now .. string.sub(wait, 2))
+    end
     out[#out + 1] = 1
   else
     out[#out + 1] = 0

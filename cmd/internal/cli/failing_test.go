@@ -53,7 +53,7 @@ func TestProviderFailsIsSaid(t *testing.T) {
 	for i := range int64(10) {
 		task := jobs.Task{Run: s.run.ID, Index: i}
 		_, err := s.be.store.Begin(t.Context(), task)
-		s.check(errors.Join(err, s.be.store.RetryWait(t.Context(), task)))
+		s.check(errors.Join(err, s.be.store.RetryWait(t.Context(), task, jobs.Waits{})))
 	}
 	want := fmt.Sprintf("the provider answers 503 (overloaded), also 504 (timeout) since %s: 18 of the last 20 calls failed; rows wait and are tried again", clock(since, time.Now()))
 	why := func(what string) func(context.Context) error {

@@ -118,7 +118,7 @@ func (b *backlog) wait(t *testing.T, n int) {
 		if _, err := b.store.Begin(ctx, row); err != nil {
 			return err
 		}
-		if err := b.store.Wait(ctx, row); err != nil {
+		if err := b.store.Wait(ctx, row, jobs.WaitQuota, jobs.Waits{}); err != nil {
 			return err
 		}
 		return fmt.Errorf("%s", waitText)

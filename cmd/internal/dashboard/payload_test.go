@@ -56,7 +56,7 @@ func TestPayloadIsTheRow(t *testing.T) {
 		t.Errorf("result %q", p.result)
 	}
 
-	if err := b.store.Wait(t.Context(), task); err != nil {
+	if err := b.store.Wait(t.Context(), task, jobs.WaitQuota, jobs.Waits{}); err != nil {
 		t.Fatal(err)
 	}
 	if p = shown(t, d, task); p.State != "waiting (not a failure)" {
