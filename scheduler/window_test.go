@@ -45,6 +45,14 @@ func TestWindowOverTheDay(t *testing.T) {
 		// … and one in the hour that comes twice happens twice.
 		{"02:00-02:30@100%, else @10%", "2026-10-25T00:00:00Z", million, "2026-10-25T00:30:00Z"},
 		{"02:00-02:30@100%, else @10%", "2026-10-25T00:30:00Z", 100_000, "2026-10-25T01:00:00Z"},
+		// Days are those on which a stretch begins: Friday's night ends on Saturday.
+		{"Mon-Fri 22:00-07:00@100%, else @10%", "2026-01-16T20:59:00Z", 100_000, "2026-01-16T21:00:00Z"}, // Friday
+		{"Mon-Fri 22:00-07:00@100%, else @10%", "2026-01-16T23:30:00Z", million, "2026-01-17T06:00:00Z"}, // Saturday 00:30
+		{"Mon-Fri 22:00-07:00@100%, else @10%", "2026-01-17T06:00:00Z", 100_000, "2026-01-19T21:00:00Z"}, // to Monday
+		{"Mon-Thu 22:00-07:00@100%, Sat-Sun@50%, Fri 22:00-24:00@100%, else @0%", "2026-01-16T22:00:00Z", million, "2026-01-16T23:00:00Z"},
+		{"Fri-Mon@40%, else @0%", "2026-01-19T22:59:00Z", 400_000, "2026-01-19T23:00:00Z"},
+		{"wednesday 10:00-11:00@100%, else @0%", "2026-01-14T10:00:00Z", 0, "2026-01-21T09:00:00Z"},
+		{"Sun 00:00-05:00@100%, else @0%", "2026-03-28T23:00:00Z", million, "2026-03-29T03:00:00Z"}, // 4 h long
 	} {
 		w, err := ParseWindow("windows.bulk", c.text, berlin)
 		if err != nil {
@@ -92,6 +100,10 @@ func TestWindowProblems(t *testing.T) {
 		{"22:00-07:00@100%, 06:00-08:00@50%, else @10%", 19, "06:00-08:00@50%, else @10%", "overlaps"},
 		{"22:00-07:00@100%, otherwise 10%", 19, "otherwise 10%", "FROM-TO"},
 		{"22:00-07:00@100%, else @10% in Berlin", 32, "Berlin", "time zone"},
+		{"Mon-Fry 22:00-07:00@100%, else @10%", 1, "Mon-Fry", "days such as Mon-Fri"},
+		{"Mon-Fri 22:00@100%, else @10%", 9, "22:00", "FROM-TO"},
+		{"Mon-Fri 22:00-07:00@100%, Sat@50%, else @0%", 27, "Sat@50%, else @0%", "ends on Saturday morning"},
+		{"22:00-07:00@300rpm, else @10%", 13, "300rpm", "window of one run"},
 	} {
 		_, err := ParseWindow("windows.bulk", c.text, time.UTC)
 		var e *WindowError
@@ -102,5 +114,23 @@ func TestWindowProblems(t *testing.T) {
 		if e.Field != "windows.bulk" || e.At != c.at || e.Part != c.part || !strings.Contains(e.Problem, c.says) {
 			t.Errorf("%q: %v, want character %d, %q, about %q", c.text, err, c.at, c.part, c.says)
 		}
+	}
+}
+
+// TestTimetableHasRates: a run may also have so many calls a minute.
+func TestTimetableHasRates(t *testing.T) {
+	w, err := ParseTimetable("--window", "22:00-07:00@100%, 12:00-13:00@0%, else @300 rpm", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{"23:00": "100%", "12:30": "0%", "08:00": "300rpm"} {
+		clock, _ := time.Parse("15:04", at)
+		if rate, until := w.RateAt(clock); rate.String() != want || until.IsZero() || rate.Closed() != (want == "0%") || rate.Full() != (want == "100%") {
+			t.Errorf("at %s %s until %v, want %s", at, rate, until, want)
+		}
+	}
+	var wrong *WindowError
+	if _, err := ParseTimetable("--window", "22:00-07:00@0rpm, else @10%", nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "calls a minute as in 300rpm") {
+		t.Errorf("no calls a minute: %v", err)
 	}
 }
