@@ -66,7 +66,7 @@ type difference struct {
 func (c *Control) liftOthers(ctx context.Context, reason string, d difference) error {
 	for _, o := range d.oldPauses {
 		kept := slices.ContainsFunc(d.pauses, func(p limiter.Pause) bool { return targetOf(p) == targetOf(o) })
-		if o.Reason != reason || kept {
+		if o.Reason != reason || kept || o.Run != "" { // a run's own are RunWatch's
 			continue
 		}
 		if err := c.Limiter.Lift(ctx, o, reason); err != nil {

@@ -21,6 +21,7 @@ type Scheduler struct {
 	Monitor   *Monitor   // nil: nobody's health is watched
 	Ramps     *RampWatch // nil: ramps stay where they are
 	Windows   *Windows   // nil: every class may always work
+	Runs      *RunWatch  // nil: others look after how runs are steered
 	Sweeper   *Sweeper   // nil: others sweep
 	Snapshots *Snapshots // nil: counters live in Redis alone
 	Bypass    *BypassWatch
@@ -92,6 +93,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	}
 	if s.Windows != nil {
 		every(reconcileEvery, "keeping work windows", s.Windows.Apply)
+	}
+	if s.Runs != nil {
+		all.Go(func() { s.Runs.Run(ctx) })
 	}
 	every(reconcileEvery, "closing and opening queues", func(ctx context.Context) error {
 		_, err := s.Control.Reconcile(ctx)

@@ -19,11 +19,16 @@ const testLane = "gemini/test/global/m"
 // enqueued makes a run of three rows.
 func enqueued(t *testing.T, store *jobs.Store) jobs.Run {
 	t.Helper()
+	return enqueuedAs(t, store, "")
+}
+
+func enqueuedAs(t *testing.T, store *jobs.Store, name string) jobs.Run {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	if err := os.WriteFile(path, []byte("id,word\na,x\nb,y\nc,z\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	spec := jobs.Spec{Kind: jobs.Generate, Model: "m", Lane: testLane, Template: "{{.word}}", Feature: "test", Class: "bulk", Priority: jobs.Normal, IDColumn: "id"}
+	spec := jobs.Spec{Kind: jobs.Generate, Model: "m", Lane: testLane, Template: "{{.word}}", Feature: "test", Class: "bulk", Priority: jobs.Normal, IDColumn: "id", Name: name}
 	p, err := jobs.Prepare(t.Context(), jobs.Input{Path: path}, spec, jobs.PrepareOptions{})
 	if err != nil {
 		t.Fatal(err)

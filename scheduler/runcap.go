@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+)
+
+// Capped says what a run's own cap stands at.
+type Capped struct {
+	Cap   int64 `json:"cap_micro_usd"`
+	Spent int64 `json:"spent_micro_usd"` // and held by calls under way
+	Held  int64 `json:"held_micro_usd,omitempty"`
+	Next  int64 `json:"next_micro_usd,omitempty"` // what a row may cost that waits for money; 0: none does
+	// Full tells that the rows that wait cost more than what is left, and that nothing
+	// under way can give any back.
+	Full bool `json:"full"`
+}
+
+// Sentence says what is spent, without a full stop, and what goes on.
+func (s Capped) Sentence(run string) string {
+	left := max(s.Cap-s.Spent, 0)
+	text := fmt.Sprintf("%s of --max-cost %s is spent", dollars(s.Spent), dollars(s.Cap))
+	if s.Next > 0 && left > 0 {
+		text += fmt.Sprintf(", and a row may cost %s", dollars(s.Next))
+	}
+	return fmt.Sprintf("%s: nightshift set %s --max-cost %s goes on", text, run, wholeDollars(s))
+}
+
+// wholeDollars is a cap that goes on for a while: half as much again.
+func wholeDollars(s Capped) string {
+	more := max(s.Cap, s.Spent) * 3 / 2
+	if more >= 2_000_000 {
+		return fmt.Sprintf("%d", (more+999_999)/1_000_000)
+	}
+	return fmt.Sprintf("%.2f", float64(more+10_000)/1_000_000)
+}
+
+// CapOf reads what a run's cap stands at; false where it has none.
+func (c *Control) CapOf(ctx context.Context, run jobs.Run, counts jobs.Counts) (Capped, bool, error) {
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if err != nil {
+		return Capped{}, false, err
+	}
+	caps, err := c.Limiter.CapsOn(ctx, lane, []string{"run/" + run.ID})
+	if err != nil {
+		return Capped{}, false, err
+	}
+	for _, x := range caps {
+		if x.Node == "run/"+run.ID && x.Name == "usd_total" {
+			stopped := slices.Contains(x.Stopped, run.Spec.Class)
+			s := Capped{Cap: x.Amount, Spent: x.Used, Held: x.Held, Full: stopped && x.Held == 0 && counts[jobs.Running] == 0}
+			if stopped {
+				s.Next = x.Next
+			}
+			return s, true, nil
+		}
+	}
+	return Capped{}, false, nil
+}
+
+// cap finds out whether nothing more of the run fits under its cap. While calls are
+// under way, which may give back what they hold, it never does; and it has to be so
+// at two looks in a row, since rows come and go between them.
+func (w *RunWatch) cap(ctx context.Context, f *followed) error {
+	s, m := f.Spec.Steer, &f.mark
+	if m.Cap != 0 && m.Cap == s.MaxCost {
+		return nil // nothing was spent since, and nobody raised it
+	}
+	m.Cap = 0
+	if s.MaxCost == 0 || f.counts[jobs.Running] > 0 || f.counts.Open() == 0 {
+		m.Used = 0
+		return nil
+	}
+	now, ok, err := w.Control.CapOf(ctx, f.Run, f.counts)
+	if err != nil || !ok || !now.Full || now.Cap != s.MaxCost {
+		m.Used = 0
+		return err
+	}
+	if m.Used != now.Spent+1 {
+		m.Used = now.Spent + 1 // seen once
+		return nil
+	}
+	m.Cap, m.Spent, m.Next = now.Cap, now.Spent, now.Next
+	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunCapped, At: f.now, Text: now.Sentence(shown(f.Run)),
+		Occasion: fmt.Sprintf("%d %d", now.Cap, now.Spent)})
+}
+
+// capPause closes a run at its cap, for as long as a lease.
+func (w *RunWatch) capPause(f *followed) (limiter.Pause, bool) {
+	s := Capped{Cap: f.mark.Cap, Spent: f.mark.Spent, Next: f.mark.Next}
+	p := limiter.Pause{Run: f.ID, Reason: ReasonBudget, Owner: w.Owner, Until: f.now.Add(PauseLease), Detail: s.Sentence(shown(f.Run))}
+	return p, f.mark.Cap != 0
+}
