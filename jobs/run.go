@@ -69,6 +69,9 @@ type Spec struct {
 	// part of what makes an answer either; Result.Instead marks what it answered.
 	OtherModel string `json:"other_model,omitempty"`
 
+	// Sample marks a run of rows that were tried before the whole input is enqueued.
+	Sample bool `json:"sample,omitempty"`
+
 	// What is done about answers that cannot be used, and about many of them. None
 	// of it is part of what makes an answer.
 	Reask  int    `json:"reask,omitempty"`  // how often an answer that breaks the schema is asked for again, with its fault said

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"nightshift/limiter"
@@ -18,7 +19,30 @@ type course struct {
 	most      float64            // rows a minute at the limits, without throttles; 0: not known
 	limit     string             // what most comes from
 	throttles []limiter.Throttle // of the class
+	gates     []gate             // timetables that hold beside them
 	day       dayRoom
+}
+
+// gate is a timetable: the share of the limits at a moment, in ppm, and when that
+// changes next; zero for never.
+type gate interface {
+	At(t time.Time) (ppm int64, until time.Time)
+}
+
+// through is the course as timetables let it go.
+func (c course) through(gates ...gate) course {
+	c.gates = append(slices.Clone(c.gates), gates...)
+	return c
+}
+
+// turns is when the next timetable changes after a moment, if that is before next.
+func (c course) turns(t, next time.Time) time.Time {
+	for _, g := range c.gates {
+		if _, until := g.At(t); !until.IsZero() && until.Before(next) {
+			next = until
+		}
+	}
+	return next
 }
 
 // dayRoom is what a day's limit leaves, in rows; the zero one is no limit.
@@ -85,6 +109,10 @@ func (c *course) bound(l limiter.LimitState, class string, cost float64) {
 		if perMinute := max(0, room) * 60 / 61 / cost; c.limit == "" || perMinute < c.most {
 			c.most, c.limit = perMinute, l.Name
 		}
+	case limiter.TenMinutes:
+		if perMinute := max(0, room) / 10 / cost; c.limit == "" || perMinute < c.most {
+			c.most, c.limit = perMinute, l.Name
+		}
 	case limiter.Day:
 		for _, u := range l.Classes {
 			if u.Class == class {
@@ -114,10 +142,14 @@ func (c course) share(at time.Time) float64 {
 			least = min(least, float64(t.SharePPM(at))/ppm)
 		}
 	}
+	for _, g := range c.gates {
+		open, _ := g.At(at)
+		least = min(least, float64(open)/ppm)
+	}
 	return least
 }
 
-// settled is when no throttle changes any more.
+// settled is when no throttle changes any more; timetables do for ever.
 func (c course) settled() time.Time {
 	last := c.now
 	for _, t := range c.throttles {
@@ -162,6 +194,7 @@ func (c course) after(rows float64) (time.Time, bool) {
 		if day.limit != "" && day.reset.After(t) && day.reset.Before(next) {
 			next = day.reset
 		}
+		next = c.turns(t, next)
 		can := c.rate(t) * next.Sub(t).Minutes()
 		if day.limit != "" {
 			can = min(can, day.today)

@@ -85,6 +85,8 @@ type enqueued struct {
 	Ahead   int64  `json:"rows_ahead"`
 	Done    string `json:"done_by,omitempty"`
 	Limit   string `json:"limit,omitempty"`
+
+	Planned *jobs.Planned `json:"planned,omitempty"`
 }
 
 func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep jobs.EnqueueReport) error {
@@ -111,10 +113,11 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		return err
 	}
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
+	planned := be.expect(ctx, b, rep, now)
 	r := enqueued{
 		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed,
 		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
-		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit,
+		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit, Planned: planned,
 	}
 	t := newTable("RUN", rep.Run.Title())
 	t.row("rows", fmt.Sprintf("%s new, %s known, 0 bad", humanize.Comma(rep.New), humanize.Comma(rep.Known)))
@@ -128,6 +131,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	t.row("workers", servedBy(workers, slots, fleet))
 	if ahead > 0 {
 		t.row("ahead", humanize.Comma(ahead)+" rows of other runs share the lane")
+	}
+	if line := plannedLine(planned, now); line != "" {
+		t.row("expected", line)
 	}
 	name := shellWord(rep.Run.Title())
 	if cancelled := counts[jobs.Cancelled]; cancelled > 0 {

@@ -28,6 +28,7 @@ type sharer struct {
 	weight    float64
 	until     time.Time // nothing of it goes before
 	closed    bool      // and nobody knows until when
+	gates     []gate
 	nodes     []limiter.NodeState
 }
 
@@ -37,7 +38,7 @@ func newOutlook(s limiter.LaneState, runs []runStatus, pace float64, now time.Ti
 		if r.counts.Open() > 0 {
 			o.runs = append(o.runs, sharer{
 				id: r.ID, class: r.Class, rows: r.counts.Open(), weight: weightOf(s, r),
-				until: r.hold.until, closed: r.hold.endless(now), nodes: r.nodes,
+				until: r.hold.until, closed: r.hold.endless(now), gates: r.gates, nodes: r.nodes,
 			})
 		}
 	}
@@ -81,7 +82,7 @@ func (o outlook) ahead(own sharer, rows int64, shares func(sharer) bool) (all fl
 }
 
 func (o outlook) courseOf(s sharer) course {
-	return newCourse(o.lane, s.class, o.cost, o.pace, o.now).from(s.until)
+	return newCourse(o.lane, s.class, o.cost, o.pace, o.now).from(s.until).through(s.gates...)
 }
 
 // forecast is when a run will be done, and what decides it.

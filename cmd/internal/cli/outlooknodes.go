@@ -38,7 +38,7 @@ func (b *backend) onTheWay(ctx context.Context, runs []runStatus) error {
 // through is when the first so many rows of a run will have come through a node on
 // its way, and what decides it. Other runs that go by the node share it.
 func (o outlook) through(node limiter.NodeState, own sharer, rows int64) (forecast, bool) {
-	c := newCourse(limiter.LaneState{Limits: node.Limits}, own.class, o.cost, 0, o.now).from(own.until)
+	c := newCourse(limiter.LaneState{Limits: node.Limits}, own.class, o.cost, 0, o.now).from(own.until).through(own.gates...)
 	if c.limit == "" && c.day.limit == "" {
 		return forecast{}, true // it has no limit that takes time
 	}

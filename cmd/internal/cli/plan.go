@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"nightshift/limiter/gemini"
+	"nightshift/jobs"
 )
 
 func newPlanCmd(f *factory) *cobra.Command {
@@ -16,8 +14,12 @@ func newPlanCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan INPUT -t TEMPLATE",
 		Short: "Check rows and template, and say what they need; makes no call",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args[0]) },
+		Long: "Reads and checks INPUT, and says before anything is paid: which rows are new, what they take in tokens,\n" +
+			"money (at each service tier, and by the Batch API) and time, and whether that fits windows, deadline and\n" +
+			"caps. How long answers get comes from a sample, from an earlier run with the same prompt, from what the\n" +
+			"feature's calls taught, or else is the longest that is allowed: it says which.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args[0]) },
 	}
 	o.addFlags(cmd)
 	f.addOutputFlag(cmd)
@@ -26,59 +28,138 @@ func newPlanCmd(f *factory) *cobra.Command {
 
 // planReport is what plan prints.
 type planReport struct {
-	Rows        int64   `json:"rows"`
-	InputTokens int64   `json:"input_tokens"`
-	Model       string  `json:"model"`
-	Lane        string  `json:"lane"`
-	Share       float64 `json:"bulk_share"`
-	Seconds     int64   `json:"seconds"`
-	Limit       string  `json:"limit,omitempty"`
-	Done        string  `json:"done_by"`
-	InputCost   *int64  `json:"input_cost_micro_usd,omitempty"`
+	Rows       int64     `json:"rows"`
+	Duplicates int64     `json:"duplicates"` // rows that ask the same as one before
+	Model      string    `json:"model"`
+	Lane       string    `json:"lane"`
+	Share      float64   `json:"bulk_share"`
+	Prices     string    `json:"prices_checked,omitempty"`
+	Needs      int64     `json:"needs_seconds,omitempty"` // of the lane's limits, were nobody else there
+	Limit      string    `json:"limit,omitempty"`         // that decides it
+	Known      bool      `json:"end_known"`
+	Done       time.Time `json:"done_by,omitzero"`
+	DoneLimit  string    `json:"done_limit,omitempty"`
+	Resets     int       `json:"pacific_resets,omitempty"`
+	Hold       string    `json:"hold,omitempty"` // what keeps the rows from working now
+	Others     int       `json:"other_runs"`     // open, in the same lane
+	Window     string    `json:"window,omitempty"`
+	Deadline   time.Time `json:"deadline,omitzero"`
+	Late       int64     `json:"late_seconds,omitempty"`
+	Ways       []way     `json:"to_make_it,omitempty"`
+	Caps       []capNote `json:"caps_too_small,omitempty"`
+	Unknown    string    `json:"not_looked_at,omitempty"` // why the shared state is not in this
+	need
+}
+
+// capNote is a cap that the rows may not fit.
+type capNote struct {
+	Cap  string `json:"cap"`
+	Left int64  `json:"left_micro_usd"`
+	Rows int64  `json:"rows"` // about so many fit
 }
 
 func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command, input string) error {
+	o.dups = &repeats{}
 	b, err := o.prepare(ctx, f, cmd, input)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	now := f.now()
-	conf, err := f.config()
+	be, away := f.openForPlan(ctx)
+	if be != nil {
+		defer be.close()
+	}
+	e, err := f.conf.evidence(ctx, be, b)
 	if err != nil {
 		return err
 	}
-	fc := b.quota.forecast(b.Rows, b.tokens, now)
-	r := planReport{
-		Rows: b.Rows, InputTokens: b.tokens, Model: b.quota.model, Lane: b.quota.lane.String(), Share: b.quota.share,
-		Seconds: int64(fc.took.Seconds()), Limit: fc.limit, Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"),
-		InputCost: conf.inputCost(b.Spec.Model, b.Rows, b.tokens, now),
+	r, err := f.conf.planOf(ctx, be, b, e, "", b.Rows, f.now())
+	if err != nil {
+		return err
 	}
-	t := newTable("WHAT", "")
-	t.row("rows", humanize.Comma(r.Rows)+", all valid")
-	t.row("model", r.Model)
-	t.row("input tokens", "about "+humanize.Comma(r.InputTokens)+", estimated high")
-	if r.InputCost != nil {
-		t.row("input cost", "up to "+usd(*r.InputCost)+"; answers come on top")
-	} else {
-		t.row("cost", "no price is known for "+b.Spec.Model)
-	}
-	t.row("time", fc.sentence(now))
-	t.row("assumes", fmt.Sprintf("bulk alone, with %.0f %% of each limit", r.Share*100))
-	return f.print(t, r)
+	r.Unknown, r.Duplicates = away, o.dups.count()
+	return f.print(planTable(r, b, o.dups, f.now()), r)
 }
 
-// inputCost is what the rows' input costs, where a price is known. Whether a prompt
-// is a long one goes by the mean row.
-func (l *loaded) inputCost(model string, rows, tokens int64, now time.Time) *int64 {
-	priced := l.priceOf(model)
-	if priced == "" {
-		return nil
+// openForPlan reaches the shared state where there is one: a plan goes without it,
+// and says so.
+func (f *factory) openForPlan(ctx context.Context) (be *backend, away string) {
+	be, err := f.openAny(ctx)
+	switch {
+	case err == nil:
+		return be, ""
+	case f.conf.Redis == "embedded":
+		return nil, "" // no run is going: there is nothing to know
 	}
-	rows = max(rows, 1)
-	each := (tokens + rows - 1) / rows
-	bill := l.prices().Bill(priced, gemini.Usage{Prompt: each}, now)
-	bill.PicoUSD *= rows
-	micro := bill.MicroUSD()
-	return &micro
+	return nil, err.Error()
+}
+
+// planOf works out what so many rows of a batch need. run is theirs, where it is
+// there already.
+func (l *loaded) planOf(ctx context.Context, be *backend, b *batch, e evidence, run string, rows int64, now time.Time) (r planReport, err error) {
+	r = planReport{
+		Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Share: b.quota.share, need: l.need(b, e, rows, now),
+		Window: b.Spec.Steer.Window, Deadline: b.Spec.Steer.Deadline, Prices: l.prices().Checked().String(),
+	}
+	r.need.Rows = rows
+	p, err := l.prospect(ctx, be, b, r.need, run, now)
+	if err != nil {
+		return r, err
+	}
+	r.time(p, b)
+	r.caps(p, b.Spec)
+	return r, nil
+}
+
+// time fills in how long the rows take, and when they are done.
+func (r *planReport) time(p prospect, b *batch) {
+	r.Others, r.Hold = len(p.runs)-1, p.hold.why
+	if alone, known := p.needs(); known {
+		r.Needs, r.Limit = int64(alone.took.Seconds()), alone.limit
+	}
+	f, known := p.end()
+	if r.Known = known; !known {
+		return
+	}
+	r.Done, r.DoneLimit, r.Resets = p.now.Add(f.took), f.limit, f.days
+	if r.Deadline.IsZero() || !r.Done.After(r.Deadline) {
+		return
+	}
+	r.Late = int64(r.Done.Sub(r.Deadline).Seconds())
+	r.Ways = p.ways(r.Deadline, b.quota.model)
+}
+
+// caps notes the limits in money that the rows may not fit: by what they are likely
+// to cost, or may cost where only that is known.
+func (r *planReport) caps(p prospect, s jobs.Spec) {
+	cost := r.cost()
+	if cost == nil || cost.High == 0 {
+		return
+	}
+	short := p.short(cost.High)
+	if m := s.Steer.MaxCost; m > 0 && m < cost.High {
+		short = append(short, capRoom{"--max-cost", m})
+	}
+	for _, c := range short {
+		fit := float64(c.room) / float64(max(cost.Mid, 1)) * float64(r.need.Rows)
+		r.Caps = append(r.Caps, capNote{Cap: c.name, Left: c.room, Rows: min(r.need.Rows, int64(fit))})
+	}
+}
+
+// cost is that of the tier that the run goes by; nil where no price is known.
+func (n need) cost() *jobs.Span {
+	for i, t := range n.Tiers {
+		if t.Used {
+			return &n.Tiers[i].Cost
+		}
+	}
+	return nil
+}
+
+// planned is what is recorded of a plan with a run.
+func (r planReport) planned(now time.Time, s jobs.Spec) jobs.Planned {
+	return jobs.Planned{
+		At: now, Rows: r.need.Rows, Input: r.Input, Output: r.Output, Cost: r.cost(),
+		Tier: usedTier(s), Source: r.Source, Done: r.Done,
+	}
 }

@@ -43,7 +43,10 @@ func invalid(err error) error { return &codedError{exitInvalidInput, err} }
 type batch struct {
 	*jobs.Prepared
 	quota  laneQuota
-	tokens int64    // estimated input tokens of all rows
+	tokens int64 // estimated input tokens of all rows
+	texts  gemini.Texts
+	sized  sizes
+	dups   *repeats // nil: nobody asks
 	large  []string // ids of rows that could never be sent
 }
 
@@ -73,7 +76,7 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err := c.tooDear(spec, quota.lane, f.now()); err != nil {
 		return nil, invalid(err)
 	}
-	b := &batch{quota: quota}
+	b := &batch{quota: quota, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups}
 	b.Prepared, err = jobs.Prepare(ctx, in, spec,
 		jobs.PrepareOptions{Check: b.check, TemplateFile: o.Template, SystemFile: o.System})
 	if err != nil && ctx.Err() == nil {
@@ -88,7 +91,7 @@ func (b *batch) close() { _ = b.Close() }
 // check refuses a row that the model or its minute could never take, and adds
 // the others up.
 func (b *batch) check(r jobs.RenderedRow) error {
-	n := gemini.EstimateText(r.Prompt) + gemini.EstimateText(r.System)
+	n := b.texts.Add(r.Prompt, r.System)
 	switch {
 	case n > b.quota.context:
 		b.large = append(b.large, r.ID)
@@ -99,6 +102,8 @@ func (b *batch) check(r jobs.RenderedRow) error {
 			n, b.quota.model, b.quota.most)
 	}
 	b.tokens += n
+	b.sized.add(n)
+	b.dups.add(r.Key, r.Line)
 	return nil
 }
 

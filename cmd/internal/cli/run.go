@@ -63,7 +63,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err := b.quota.usedToday(ctx, s.lim); err != nil {
 		return firstError(err, sink.Close())
 	}
-	f.say("%s", runOpening(rep, b, f.now()))
+	f.say("%s", runOpening(rep, b, s.expect(ctx, b, rep, f.now()), f.now()))
 	err = s.work(ctx, f, rep.Run, sink)
 	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), rep.Run.ID)
 	if tidyErr := sink.Tidy(); tidyErr != nil {
@@ -115,13 +115,17 @@ func (o *runOptions) outFile(input string) string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + ".results.jsonl"
 }
 
-func runOpening(rep jobs.EnqueueReport, b *batch, now time.Time) string {
+func runOpening(rep jobs.EnqueueReport, b *batch, planned *jobs.Planned, now time.Time) string {
 	line := fmt.Sprintf("%s rows", humanize.Comma(b.Rows))
 	if rep.Taken > 0 {
 		line += fmt.Sprintf(", %s already in the results file", humanize.Comma(rep.Taken))
 	}
 	left := b.Rows - rep.Taken
-	return line + "; " + b.quota.forecast(left, b.tokens/max(b.Rows, 1)*left, now).sentence(now)
+	line += "; " + b.quota.forecast(left, b.tokens/max(b.Rows, 1)*left, now).sentence(now)
+	if planned != nil && planned.Cost != nil {
+		line += "; " + costLine(*planned.Cost, planned.Source)
+	}
+	return line
 }
 
 // session is one process that holds everything a run needs.

@@ -47,6 +47,8 @@ type specOptions struct {
 	topK           float32
 	seed           int32
 	thinkingBudget int32
+
+	dups *repeats // set by plan, which counts rows that ask the same
 }
 
 func (o *specOptions) addFlags(cmd *cobra.Command) {

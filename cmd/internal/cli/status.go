@@ -56,11 +56,13 @@ type runStatus struct {
 	Workers  int              `json:"workers"`
 	Hold     string           `json:"hold,omitempty"` // what keeps the whole lane from working
 	ETA      *time.Time       `json:"eta,omitempty"`  // as an outlook has it; not known while nothing comes through
+	Planned  *jobs.Planned    `json:"planned,omitempty"`
 	counts   jobs.Counts
 	hold     hold
 	lane     string
 	path     limiter.Path
 	nodes    []limiter.NodeState // with limits, on its way; of open runs
+	gates    []gate              // timetables that its rows go by
 	late     int64               // calls of a cancelled run that may still end
 	project  string              // another one, whose run this is; "" for our own
 }
@@ -73,7 +75,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	st := runStatus{
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
-		project: b.otherProject(r),
+		project: b.otherProject(r), Planned: r.Planned, gates: b.conf.gatesOf(r.Spec),
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	st.late = inFlight(counts, fleet, r.Spec.Lane)
@@ -199,6 +201,9 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
 	t.row("workers", servedBy(workers, slots, be.living(fleet)))
 	t.row("state", s.phase())
+	if line := plannedLine(run.Planned, now); line != "" {
+		t.row("expected", line)
+	}
 	if s.ETA != nil {
 		t.row("done by", "about "+clock(*s.ETA, now))
 	}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
+)
+
+// prospectOf is a run of so many rows alone in the night's lane, 600 a minute.
+func prospectOf(now time.Time, rows int64, gates ...gate) prospect {
+	s := nightLane()
+	s.Leaves = nil
+	own := openRun(prospectID, jobs.Normal, rows)
+	own.gates = gates
+	p := prospect{outlook: newOutlook(s, []runStatus{own}, 0, now)}
+	p.cost[limiter.Requests] = 1
+	return p
+}
+
+func window(t *testing.T, text string) scheduler.Window {
+	t.Helper()
+	w, err := scheduler.ParseWindow("--window", text, time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestPlanTime: rows go by the timetable, over as many nights as it takes, and by
+// daylight saving time.
+func TestPlanTime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, window string
+		now          time.Time
+		rows         int64
+		want         time.Duration
+	}{
+		{"no window", "", now, 600 * 60, time.Hour},
+		{"closed until ten", "22:00-07:00@100%, else @0%", now, 600 * 60, 5 * time.Hour},
+		{"two nights", "22:00-07:00@100%, else @0%", now, 600 * 60 * 10, 4*time.Hour + 24*time.Hour + time.Hour},
+		{"a tenth by day", "22:00-07:00@100%, else @10%", now, 60*60*4 + 600*60, 5 * time.Hour},
+		{"never", "00:00-00:01@0%, else @0%", now, 1, 0},
+		// Berlin's clock jumps from 02:00 to 03:00: the night has an hour less.
+		{"the night of the change", "22:00-07:00@100%, else @0% in Europe/Berlin", time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC), 600 * 60 * 9, 24 * time.Hour},
+	} {
+		var gates []gate
+		if c.window != "" {
+			gates = append(gates, window(t, c.window))
+		}
+		f, known := prospectOf(c.now, c.rows, gates...).end()
+		if known != (c.want > 0) || known && (f.took-c.want).Abs() > time.Minute {
+			t.Errorf("%s: %s (known: %v), want %s", c.name, f.took, known, c.want)
+		}
+		if alone, _ := prospectOf(c.now, c.rows, gates...).needs(); (alone.took - time.Duration(c.rows)*time.Minute/600).Abs() > time.Second {
+			t.Errorf("%s: needs %s of the limits", c.name, alone.took)
+		}
+	}
+}
+
+// TestPlanWays: what is suggested makes the deadline by the same forecast, and
+// nothing is suggested that does not.
+func TestPlanWays(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC)
+	deadline := now.Add(13 * time.Hour) // 07:00
+	p := prospectOf(now, 600*60*10, window(t, "22:00-07:00@100%, else @0%"))
+	ways := p.ways(deadline, "m")
+	var said []string
+	for _, w := range ways {
+		if w.Done.After(deadline) {
+			t.Errorf("%s: done %s, after the deadline", w.What, w.Done)
+		}
+		said = append(said, w.What)
+	}
+	for _, want := range []string{"raise rpm to ", "open the window 1h00m earlier, at " + now.Add(3*time.Hour).Local().Format("15:04"), "split the input: "} {
+		if !strings.Contains(strings.Join(said, "\n"), want) {
+			t.Errorf("%q is not among\n%s", want, strings.Join(said, "\n"))
+		}
+	}
+	// 39 % are the others': nine hours of 667 a minute, where 1,000 of limit give 600.
+	if !strings.Contains(said[0], "1,1") || !strings.Contains(ways[0].Do, "nightshift quota set m rpm=1100") {
+		t.Errorf("%s: %s", said[0], ways[0].Do)
+	}
+	if p := prospectOf(now, 100, window(t, "22:00-23:00@0%, else @0%")); len(p.ways(deadline, "m")) > 0 {
+		t.Errorf("a window that never opens is made by %v", p.ways(deadline, "m"))
+	}
+	rival := openRun("r", jobs.Normal, 1_000_000)
+	p = prospectOf(now, 600*60)
+	p.runs = append(p.runs, newOutlook(p.lane, []runStatus{rival}, 0, now).runs...)
+	if w, ok := p.favoured(now.Add(80*time.Minute), "m"); !ok || !strings.HasPrefix(w.What, "--weight 4 ") {
+		t.Errorf("beside another run: %+v", w)
+	}
+}
+
+// TestPlanCost: amounts at the book's prices, per tier, from what is known best.
+func TestPlanCost(t *testing.T) {
+	t.Parallel()
+	l, err := loadText(t, "run: {model: gemini-2.5-flash}\nmodels: {gemini-2.5-flash: {rpm: 10}, gemini-2.5-pro: {rpm: 10}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	b := &batch{Prepared: &jobs.Prepared{Rows: 1000, Spec: jobs.Spec{Model: "gemini-2.5-flash", Kind: jobs.Generate}}}
+	for range 1000 {
+		b.sized.add(b.texts.Add(strings.Repeat("word ", 1000)))
+	}
+	tried := evidence{source: jobs.PlannedFormer, tried: []gemini.Usage{{Prompt: 1000, Candidates: 100}, {Prompt: 1000, Candidates: 300}}}
+	n := l.need(b, tried, 1000, at)
+	// 1,000 × (1,000 × $0.30 + 200 × $2.50) a million.
+	if n.Output.Mid != 200_000 || n.Input != (jobs.Span{Low: 1_000_000, Mid: 1_000_000, High: 1_000_000}) {
+		t.Errorf("tokens in %+v, out %+v", n.Input, n.Output)
+	}
+	want := map[string]int64{"standard": 800_000, "flex": 400_000, "batch": 400_000, "priority": 1_600_000}
+	for _, tier := range n.Tiers {
+		if tier.Cost.Mid != want[tier.Tier] || tier.Used != (tier.Tier == "standard") {
+			t.Errorf("%s: %+v, want likely %d", tier.Tier, tier, want[tier.Tier])
+		}
+		delete(want, tier.Tier)
+	}
+	if len(want) > 0 {
+		t.Errorf("without %v", want)
+	}
+	n = l.need(b, evidence{source: jobs.PlannedCap, most: 1000}, 500, at)
+	if n.Output != (jobs.Span{Mid: 500_000, High: 500_000}) || n.Input.High != 540_000 || n.Input.Low != 459_000 {
+		t.Errorf("half of the rows by the cap: in %+v, out %+v", n.Input, n.Output)
+	}
+	// Prompts above 200,000 tokens are dearer as a whole.
+	b.Spec.Model, b.Rows = "gemini-2.5-pro", 2
+	b.sized = sizes{long: l.longPrompts("gemini-2.5-pro", at)}
+	b.texts = gemini.Texts{}
+	for _, words := range []int{1000, 300_000} {
+		b.sized.add(b.texts.Add(strings.Repeat("word ", words)))
+	}
+	n = l.need(b, evidence{source: jobs.PlannedCap}, 2, at)
+	if got := n.Tiers[0].Cost.High; got != 1_080*1250/1000+324_000*2500/1000 {
+		t.Errorf("a short and a long prompt cost %d", got)
+	}
+}
+
+// TestRepeats: rows that ask the same are found, by line.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	r := &repeats{}
+	for line, key := range []string{"aa00000000000001ff", "aa00000000000002ff", "aa00000000000001ff", "aa00000000000003ff", "aa00000000000001ff"} {
+		r.add(key, line+2)
+	}
+	if r.count() != 2 || r.examples() != "line 4 as line 2, line 6 as line 2" {
+		t.Errorf("%d: %s", r.count(), r.examples())
+	}
+	var none *repeats
+	none.add("aa", 1)
+}
+
+// TestPlanWords: a plan in words that people read.
+func TestPlanWords(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 9_999: "9,999", 639_552: "640k", 1_310_720_000: "1.31G", 57_500: "57.5k"} {
+		if got := short(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.Local)
+	late := planReport{Known: true, Done: now.Add(15 * time.Hour), Deadline: now.Add(13 * time.Hour), Late: 7200}
+	if got := late.deadlineLine(now); got != "Tue 07:00: missed by 2h00m; no single change makes it" {
+		t.Error(got)
+	}
+	p := &jobs.Planned{Cost: &jobs.Span{Low: 1_200_000, Mid: 2_000_000, High: 3_400_000}, Source: jobs.PlannedLearned, Done: now.Add(11 * time.Hour)}
+	if got := plannedLine(p, now); got != "$1.20 to $3.40, likely $2.00, done Tue 05:00" {
+		t.Error(got)
+	}
+}

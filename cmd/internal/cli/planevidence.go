@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"nightshift/jobs"
+	"nightshift/limiter/gemini"
+)
+
+// evidenceRows bounds the results of an earlier run that are read: the mean of a
+// thousand is known well enough.
+const evidenceRows = 1000
+
+// leastTried is how many results of an earlier run say something.
+const leastTried = 5
+
+// evidence finds what tells most about a batch: rows of the same prompt that were
+// made, else what the feature's calls taught, else the cap. be is nil where no
+// shared state is there.
+func (l *loaded) evidence(ctx context.Context, be *backend, b *batch) (evidence, error) {
+	most, err := l.longestAnswer(b.Spec)
+	e := evidence{source: jobs.PlannedCap, most: most}
+	if err != nil || be == nil {
+		return e, err
+	}
+	if tried, err := be.triedBefore(ctx, b); err != nil || tried.source != "" {
+		tried.most = most
+		return tried, err
+	}
+	t, err := gemini.ReadTaught(ctx, be.rdb, b.quota.lane, b.Spec.Feature)
+	if err != nil || t == nil {
+		return e, err
+	}
+	e.source, e.taught = jobs.PlannedLearned, t
+	e.from = fmt.Sprintf("the last %s calls for %s", humanize.Comma(t.Calls), b.Spec.Feature)
+	return e, nil
+}
+
+// triedBefore is what good results of the latest run with the same prompt, model and
+// settings took; the zero evidence where there are too few.
+func (b *backend) triedBefore(ctx context.Context, p *batch) (e evidence, err error) {
+	runs, err := b.ourRuns(ctx)
+	if err != nil {
+		return e, err
+	}
+	for _, r := range runs {
+		if r.Digest != p.Digest {
+			continue
+		}
+		tried, err := b.tried(ctx, r.ID)
+		if err != nil {
+			return e, err
+		}
+		if len(tried) < leastTried && int64(len(tried)) < r.Rows {
+			continue
+		}
+		e := evidence{source: jobs.PlannedFormer, tried: tried, from: fmt.Sprintf("%s rows of run %s", humanize.Comma(int64(len(tried))), r.Title())}
+		if r.Spec.Sample {
+			e.source, e.from = jobs.PlannedSample, fmt.Sprintf("a sample of %d rows", len(tried))
+		}
+		if len(tried) > 0 {
+			return e, nil
+		}
+	}
+	return evidence{}, nil
+}
+
+var errEnough = errors.New("enough was read")
+
+// tried reads what a run's good results took, as many as say enough.
+func (b *backend) tried(ctx context.Context, run string) (out []gemini.Usage, err error) {
+	err = b.store.Results(ctx, run, jobs.ResultsOptions{States: []jobs.State{jobs.Done}}, func(r jobs.Result) error {
+		if r.Usage != nil {
+			out = append(out, usageOf(*r.Usage))
+		}
+		if len(out) >= evidenceRows {
+			return errEnough
+		}
+		return nil
+	})
+	var elsewhere *jobs.DrainedElsewhereError
+	if errors.Is(err, errEnough) || errors.As(err, &elsewhere) {
+		err = nil
+	}
+	return out, err
+}
+
+// usageOf is a result's usage as it is priced.
+func usageOf(u jobs.Usage) gemini.Usage {
+	return gemini.Usage{Prompt: u.Prompt, Cached: u.Cached, Candidates: u.Output, Thoughts: u.Thoughts, ToolUse: u.ToolUse, Total: u.Total}
+}

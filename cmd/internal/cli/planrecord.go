@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"nightshift/jobs"
+)
+
+// expect records with a run what the rows that an enqueue brought are expected to
+// need, and gives it; nil where it brought none. A run goes without: what fails is
+// only said.
+func (b *backend) expect(ctx context.Context, p *batch, rep jobs.EnqueueReport, now time.Time) *jobs.Planned {
+	rows := rep.New + rep.Changed - rep.Taken
+	if rows <= 0 {
+		return nil
+	}
+	e, err := b.conf.evidence(ctx, b, p)
+	if err != nil {
+		b.log.Warn("what the run will need is not known", "err", err)
+		return nil
+	}
+	r, err := b.conf.planOf(ctx, b, p, e, rep.Run.ID, rows, now)
+	if err == nil {
+		planned := r.planned(now, p.Spec)
+		if err = b.store.Expect(ctx, rep.Run.ID, planned); err == nil {
+			return &planned
+		}
+	}
+	b.log.Warn("what the run will need is not recorded", "err", err)
+	return nil
+}
+
+// plannedLine says in words what a run was expected to need; "" for nothing.
+func plannedLine(p *jobs.Planned, now time.Time) string {
+	if p == nil {
+		return ""
+	}
+	s := "no price is known"
+	if p.Cost != nil {
+		s = costLine(*p.Cost, p.Source)
+	}
+	if !p.Done.IsZero() {
+		s += ", done " + clock(p.Done, now)
+	}
+	return s
+}

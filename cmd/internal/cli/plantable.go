@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"nightshift/jobs"
+)
+
+// planTable is what a person reads before going home.
+func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable {
+	t := newTable("PLAN", "")
+	t.row("rows", humanize.Comma(r.Rows)+", all valid")
+	if r.Duplicates > 0 {
+		t.row("", fmt.Sprintf("%s ask the same as another row: %s", humanize.Comma(r.Duplicates), dups.examples()))
+	}
+	t.row("model", fmt.Sprintf("%s, for %s", r.Model, b.Spec.Feature))
+	t.row("input", tokensLine(r.Input))
+	if b.Spec.Kind != jobs.Embed {
+		t.row("output", r.outputLine())
+	}
+	r.costRows(t)
+	r.timeRows(t, now)
+	if r.Unknown != "" {
+		t.row("but", "other runs, pauses and what was done before are not looked at: "+r.Unknown)
+	}
+	return t
+}
+
+// tokensLine is a span in words.
+func tokensLine(s jobs.Span) string {
+	if s.Low == s.High {
+		return short(s.Mid) + " tokens"
+	}
+	return fmt.Sprintf("%s to %s tokens, likely %s", short(s.Low), short(s.High), short(s.Mid))
+}
+
+// short is a number that is read, not copied.
+func short(n int64) string {
+	if n < 10_000 {
+		return humanize.Comma(n)
+	}
+	v, prefix := humanize.ComputeSI(float64(n))
+	digits := 0 // three in all
+	for m := v; m < 100; m *= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f", digits, v) + prefix
+}
+
+func (n need) outputLine() string {
+	if n.Source == jobs.PlannedCap {
+		return fmt.Sprintf("not known yet; at most %s tokens (--max-output-tokens bounds it). nightshift sample tells", short(n.Output.High))
+	}
+	return tokensLine(n.Output) + ", by " + n.From
+}
+
+func (r planReport) costRows(t *dataTable) {
+	if len(r.Tiers) == 0 {
+		t.row("cost", "no price is known for "+r.Model+": nightshift spend price says what to do")
+		return
+	}
+	for i, c := range r.Tiers {
+		head := ""
+		if i == 0 {
+			head = "cost"
+		}
+		line := fmt.Sprintf("%-9s %s", c.Tier, costLine(c.Cost, r.Source))
+		switch {
+		case c.Used:
+			line += "  <- this run"
+		case c.Tier == "batch":
+			line += "  (the Batch API, not sent from here)"
+		}
+		t.row(head, line)
+	}
+	for _, c := range r.Caps {
+		t.row("but", fmt.Sprintf("%s leaves %s: about %s of the rows", c.Cap, usd(c.Left), humanize.Comma(c.Rows)))
+	}
+}
+
+// costLine is a span of money in words; without any word of the answers' length
+// there is no likely figure.
+func costLine(s jobs.Span, source string) string {
+	words := usdApart(s.Low, s.High)
+	switch {
+	case s.Low == s.High:
+		return usd(s.Mid)
+	case source == jobs.PlannedCap:
+		return fmt.Sprintf("%s for the input, up to %s with the answers", words[0], words[1])
+	}
+	return fmt.Sprintf("%s to %s, likely %s", words[0], words[1], usd(s.Mid))
+}
+
+func (r planReport) timeRows(t *dataTable, now time.Time) {
+	if r.Limit != "" {
+		t.row("needs", fmt.Sprintf("%s of the limits (%s binds), with %.0f %% of each for bulk", ago(time.Duration(r.Needs)*time.Second), r.Limit, r.Share*100))
+	}
+	if r.Others > 0 {
+		t.row("beside", plural(r.Others, "open run")+" in the same lane")
+	}
+	if r.Hold != "" {
+		t.row("held", r.Hold)
+	}
+	if r.Window != "" {
+		t.row("window", r.Window)
+	}
+	t.row("done", r.doneLine(now))
+	if r.Deadline.IsZero() {
+		return
+	}
+	t.row("deadline", r.deadlineLine(now))
+	for i, w := range r.Ways {
+		head := ""
+		if i == 0 {
+			head = "to make it"
+		}
+		line := w.What + ": done " + clock(w.Done, now)
+		if w.Do != "" {
+			line += "  (" + w.Do + ")"
+		}
+		t.row(head, line)
+	}
+}
+
+func (r planReport) doneLine(now time.Time) string {
+	if !r.Known {
+		return "not known: " + orElse(r.Hold, "at this rate it takes more than 60 days")
+	}
+	if r.Done.Sub(now) < time.Second {
+		return "within seconds: no limit holds it up"
+	}
+	s := fmt.Sprintf("%s, %s from now", clock(r.Done, now), ago(r.Done.Sub(now)))
+	if r.Resets > 0 {
+		s += fmt.Sprintf(", over %s", plural(r.Resets, "Pacific midnight"))
+	}
+	return s
+}
+
+func (r planReport) deadlineLine(now time.Time) string {
+	at := clock(r.Deadline, now)
+	switch {
+	case !r.Known:
+		return at + ": nobody can say whether it is made"
+	case r.Late > 0:
+		s := fmt.Sprintf("%s: missed by %s", at, ago(time.Duration(r.Late)*time.Second))
+		if len(r.Ways) == 0 {
+			s += "; no single change makes it"
+		}
+		return s
+	}
+	return fmt.Sprintf("%s: made, with %s to spare", at, ago(r.Deadline.Sub(r.Done)))
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"nightshift/limiter"
+)
+
+// way is one change with which a run makes its deadline, by the same forecast.
+type way struct {
+	What string    `json:"what"` // "raise rpm to 310"
+	Do   string    `json:"do,omitempty"`
+	Done time.Time `json:"done"`
+}
+
+// ways are the changes that would make the deadline, each on its own.
+func (p prospect) ways(deadline time.Time, model string) (out []way) {
+	for _, try := range []func(time.Time, string) (way, bool){p.raised, p.opened, p.favoured, p.cut} {
+		if w, ok := try(deadline, model); ok {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// by says whether it is done in time.
+func (p prospect) by(deadline time.Time) (time.Time, bool) {
+	f, known := p.end()
+	end := p.now.Add(f.took)
+	return end, known && !end.After(deadline)
+}
+
+// mostRaise bounds by how much a limit is raised in a suggestion.
+const mostRaise = 20.0
+
+// raised raises the limits that bind, one after the other until it helps.
+func (p prospect) raised(deadline time.Time, model string) (way, bool) {
+	var names []string
+	for range 3 {
+		f, known := p.times(names, mostRaise).end()
+		if known && len(names) > 0 && !p.now.Add(f.took).After(deadline) {
+			return p.leastRaise(names, deadline, model)
+		}
+		if !known || f.limit == "" || slices.Contains(names, f.limit) || strings.Contains(f.limit, " of ") {
+			return way{}, false
+		}
+		names = append(names, f.limit)
+	}
+	return way{}, false
+}
+
+// leastRaise finds the smallest factor that does, and says it in round limits.
+func (p prospect) leastRaise(names []string, deadline time.Time, model string) (way, bool) {
+	low, high := 1.0, mostRaise
+	for high/low > 1.005 {
+		mid := math.Sqrt(low * high)
+		if _, ok := p.times(names, mid).by(deadline); ok {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	var words, sets []string
+	for _, l := range p.lane.Limits {
+		if slices.Contains(names, l.Name) {
+			to := roundUp2(float64(l.Amount) * high)
+			words = append(words, l.Name+" to "+amount(l.Unit, to))
+			sets = append(sets, fmt.Sprintf("%s=%d", l.Name, to))
+		}
+	}
+	end, ok := p.times(names, high).by(deadline)
+	return way{What: "raise " + strings.Join(words, " and "), Do: "nightshift quota set " + model + " " + strings.Join(sets, " "), Done: end}, ok && len(words) > 0
+}
+
+// times is the same with limits of the lane that are so many times as large.
+func (p prospect) times(names []string, factor float64) prospect {
+	p.lane.Limits = slices.Clone(p.lane.Limits)
+	for i, l := range p.lane.Limits {
+		if slices.Contains(names, l.Name) {
+			more := int64(float64(l.Amount) * (factor - 1))
+			p.lane.Limits[i].Amount, p.lane.Limits[i].Effective = l.Amount+more, l.Effective+more
+		}
+	}
+	p.pace = 0 // it was that of the limits as they are
+	return p
+}
+
+// roundUp2 keeps two digits, rounded up.
+func roundUp2(v float64) int64 {
+	step := math.Pow(10, math.Max(0, math.Floor(math.Log10(v))-1))
+	return int64(math.Ceil(v/step-1e-9) * step)
+}
+
+// early opens a timetable some time before it does.
+type early struct {
+	gates    []gate
+	from, to time.Time
+}
+
+func (e early) At(t time.Time) (int64, time.Time) {
+	if !t.Before(e.from) && t.Before(e.to) {
+		share, _ := atAll(e.gates, e.to)
+		return share, e.to
+	}
+	share, until := atAll(e.gates, t)
+	if t.Before(e.from) && (until.IsZero() || until.After(e.from)) {
+		until = e.from
+	}
+	return share, until
+}
+
+// atAll is what several timetables leave together.
+func atAll(gates []gate, t time.Time) (least int64, next time.Time) {
+	least = ppm
+	for _, g := range gates {
+		share, until := g.At(t)
+		least = min(least, share)
+		if !until.IsZero() && (next.IsZero() || until.Before(next)) {
+			next = until
+		}
+	}
+	return least, next
+}
+
+// opens is when timetables leave more than they do now, before the deadline; zero
+// where they do not.
+func opens(gates []gate, now, deadline time.Time) time.Time {
+	share, at := atAll(gates, now)
+	for !at.IsZero() && at.Before(deadline) {
+		more, next := atAll(gates, at)
+		if more > share {
+			return at
+		}
+		at = next
+	}
+	return time.Time{}
+}
+
+// opened begins a window earlier.
+func (p prospect) opened(deadline time.Time, _ string) (way, bool) {
+	gates := p.runs[0].gates
+	at := opens(gates, p.now, deadline)
+	if at.IsZero() {
+		return way{}, false
+	}
+	ahead := func(minutes int) prospect {
+		runs := slices.Clone(p.runs)
+		runs[0].gates = []gate{early{gates, at.Add(-time.Duration(minutes) * time.Minute), at}}
+		p.runs = runs
+		return p
+	}
+	most := int(at.Sub(p.now).Minutes())
+	if _, ok := ahead(most).by(deadline); !ok {
+		return way{}, false
+	}
+	low, high := 0, most
+	for high-low > 1 {
+		mid := (low + high) / 2
+		if _, ok := ahead(mid).by(deadline); ok {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	end, _ := ahead(high).by(deadline)
+	earlier := time.Duration(high) * time.Minute
+	return way{What: fmt.Sprintf("open the window %s earlier, at %s", ago(earlier), at.Add(-earlier).Local().Format("15:04")), Done: end}, true
+}
+
+// favoured gives the run more weight beside the others of its lane.
+func (p prospect) favoured(deadline time.Time, _ string) (way, bool) {
+	if len(p.runs) < 2 {
+		return way{}, false
+	}
+	for _, weight := range []float64{2, 4, 8, 16} {
+		runs := slices.Clone(p.runs)
+		runs[0].weight *= weight
+		q := p
+		q.runs = runs
+		if end, ok := q.by(deadline); ok {
+			return way{What: fmt.Sprintf("--weight %.0f beside the other runs", weight), Done: end}, true
+		}
+	}
+	return way{}, false
+}
+
+// cut leaves the rows that do not fit for another time.
+func (p prospect) cut(deadline time.Time, _ string) (way, bool) {
+	rows := p.runs[0].rows
+	ending := func(n int64) (time.Time, bool) {
+		runs := slices.Clone(p.runs)
+		runs[0].rows = n
+		q := p
+		q.runs = runs
+		return q.by(deadline)
+	}
+	low, high := int64(0), rows
+	for high-low > max(1, rows/1000) {
+		mid := (low + high) / 2
+		if _, ok := ending(mid); ok {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	end, ok := ending(low)
+	if !ok || low == 0 {
+		return way{}, false
+	}
+	return way{What: fmt.Sprintf("split the input: %s of the %s rows are done by then", humanize.Comma(low), humanize.Comma(rows)), Done: end}, true
+}
+
+// capRoom is what a money limit of the month, for good or of the run leaves, where
+// the rows may cost more.
+type capRoom struct {
+	name string
+	room int64
+}
+
+// short are the caps that do not leave what the rows may cost.
+func (p prospect) short(cost int64) (out []capRoom) {
+	limits := slices.Clone(p.lane.Limits)
+	for _, n := range p.runs[0].nodes {
+		for _, l := range n.Limits {
+			l.Name += " of " + n.Node
+			limits = append(limits, l)
+		}
+	}
+	for _, l := range limits {
+		if l.Unit != limiter.MicroUSD || l.Window == limiter.TenMinutes || l.Window == limiter.Day || l.Shadow {
+			continue
+		}
+		if room := max(0, l.Effective-l.Used); room < cost {
+			out = append(out, capRoom{l.Name, room})
+		}
+	}
+	return out
+}
