@@ -69,10 +69,11 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if tidyErr := sink.Tidy(); tidyErr != nil {
 		f.say("warning: rows that were tried again have their former lines in the file too (the last one counts): %v", tidyErr)
 	}
+	about := s.endReport(ctx, rep.Run, f.now())
 	if err := firstError(sink.Close(), err, countErr); err != nil {
 		return s.stopClosing(f, err, counts, o.outFile(input))
 	}
-	return f.runClosing(ctx, counts, o.outFile(input))
+	return f.runClosing(ctx, counts, o.outFile(input), about)
 }
 
 // accept refuses a results file that would end with answers to different

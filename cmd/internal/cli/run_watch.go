@@ -60,15 +60,21 @@ func (s *session) runNote(e *engine, counts jobs.Counts, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// runClosing is the end of a run: the counts, what failed, and the exit code.
-func (f *factory) runClosing(ctx context.Context, counts jobs.Counts, out string) error {
+// runClosing is the end of a run: the counts, what it took, what failed, and the exit
+// code. about may be nil.
+func (f *factory) runClosing(ctx context.Context, counts jobs.Counts, out string, about *runReport) error {
 	f.say("%s; results in %s", countsLine(counts), out)
+	if about != nil {
+		for _, line := range about.short() {
+			f.say("%s", line)
+		}
+	}
 	if ctx.Err() != nil {
 		f.say("interrupted; the same command goes on with the %s rows that are left", humanize.Comma(counts.Open()))
 		return &codedError{code: exitInterrupted}
 	}
 	if counts.Bad() > 0 {
-		f.say("the failed rows are in the file with their error; the same command tries them again")
+		f.say("the failed rows are in the file with their error; the same command tries them again, nightshift report has the whole page")
 	}
 	return exitFor(counts)
 }

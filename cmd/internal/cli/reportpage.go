@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+// reportPage is a report as people read it, before it is laid out for a terminal, as
+// Markdown or as HTML.
+type reportPage struct {
+	Title    string
+	Lead     string        // what came of it, in a sentence
+	Facts    [][2]string   // what run this is
+	Steps    []reportStep  // what to do; first on the page
+	Sections []pageSection // those that have nothing to say are left out
+	Foot     string
+}
+
+// pageSection is a heading with what is under it, in this order.
+type pageSection struct {
+	Title  string
+	Text   []string
+	Table  *dataTable
+	Charts []reportQuota
+	Notes  []string
+}
+
+// location is the zone of the times on the page.
+func (r *runReport) location() *time.Location {
+	if z, err := time.LoadLocation(r.Zone); r.Zone != "" && err == nil {
+		return z
+	}
+	return time.Local
+}
+
+// clock is a time of the page; the day stands with it where the run is of several.
+func (r *runReport) clock(t time.Time) string {
+	z := r.location()
+	if t.In(z).Format(time.DateOnly) == r.To.In(z).Format(time.DateOnly) {
+		return t.In(z).Format("15:04")
+	}
+	if d := r.To.Sub(t).Abs(); d < 6*24*time.Hour {
+		return t.In(z).Format("Mon 15:04")
+	}
+	return t.In(z).Format("2006-01-02 15:04")
+}
+
+// page lays the report out.
+func (r *runReport) page() reportPage {
+	p := reportPage{Title: r.Run.Title(), Lead: r.lead(), Steps: r.Do, Facts: r.facts()}
+	for _, s := range []pageSection{r.failedSection(), r.costSection(), r.waitSection(), r.quotaSection(), r.peopleSection(), r.eventSection(), r.unknownSection()} {
+		if len(s.Text)+len(s.Charts)+len(s.Notes) > 0 || s.Table != nil {
+			p.Sections = append(p.Sections, s)
+		}
+	}
+	z := r.location()
+	p.Foot = fmt.Sprintf("Made %s; times are in %s.", r.At.In(z).Format("2006-01-02 15:04:05"), zoneName(z, r.At))
+	return p
+}
+
+// zoneName is what people call it: the machine's own has no name but its offset's.
+func zoneName(z *time.Location, at time.Time) string {
+	if z.String() == "Local" {
+		return at.In(z).Format("MST")
+	}
+	return z.String()
+}
+
+// lead says what came of the run.
+func (r *runReport) lead() string {
+	rows := fmt.Sprintf("%s of %s rows are good", humanize.Comma(r.Good), humanize.Comma(r.Rows))
+	if r.Good == r.Rows && r.Rows > 0 {
+		rows = "all " + humanize.Comma(r.Rows) + " rows are good"
+	}
+	if r.Bad > 0 {
+		rows += ", " + humanize.Comma(r.Bad) + " are not"
+	}
+	if r.Ended {
+		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), lengthWords(r.To.Sub(r.From)), rows)
+	}
+	s := fmt.Sprintf("Still open: %s, %s are to come (%s).", rows, humanize.Comma(r.Open), strings.TrimRight(r.Phase, "."))
+	if !r.ETA.IsZero() {
+		s += " Done about " + r.clock(r.ETA) + "."
+	}
+	return s
+}
+
+func (r *runReport) facts() [][2]string {
+	f := [][2]string{
+		{"input", fmt.Sprintf("%s, %s", r.Run.Input, rowsOf(r.Rows))},
+		{"model", fmt.Sprintf("%s for %s, %s priority", r.Run.Spec.Model, r.Run.Spec.Feature, r.Run.Spec.Priority)},
+		{"enqueued", r.clock(r.From)},
+		{"rows", stateWords(r.States)},
+	}
+	if r.Run.Spec.Name != "" {
+		f = append(f, [2]string{"id", r.Run.ID})
+	}
+	if p := r.Planned; p != nil && !p.Done.IsZero() {
+		f = append(f, [2]string{"expected end", r.clock(p.Done) + r.lateWords(p.Done)})
+	}
+	if d := r.Run.Spec.Steer.Deadline; !d.IsZero() {
+		f = append(f, [2]string{"deadline", r.clock(d) + r.lateWords(d)})
+	}
+	return f
+}
+
+// lateWords hold a time that was meant against the one that came.
+func (r *runReport) lateWords(meant time.Time) string {
+	end := r.To
+	if !r.Ended {
+		if r.ETA.IsZero() {
+			return ""
+		}
+		end = r.ETA
+	}
+	switch d := end.Sub(meant); {
+	case d > time.Minute:
+		return " (" + lengthWords(d) + " late)"
+	case d < -time.Minute:
+		return " (" + lengthWords(-d) + " early)"
+	}
+	return " (on time)"
+}

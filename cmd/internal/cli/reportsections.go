@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"nightshift/jobs"
+)
+
+// stateWords are the rows by state, in the order of their way.
+func stateWords(states map[string]int64) string {
+	var c jobs.Counts
+	for name, n := range states {
+		c[jobs.ParseState(name)] = n
+	}
+	return countsLine(c)
+}
+
+// mostCauses have a line each on the page.
+const mostCauses = 12
+
+func (r *runReport) failedSection() pageSection {
+	s := pageSection{Title: "What failed"}
+	if len(r.Failed) == 0 {
+		return s
+	}
+	s.Table = newTable("ROWS", "STATE", "CAUSE", "EXAMPLE", "WHAT IT SAYS").numeric(0)
+	for i, c := range r.Failed {
+		if i == mostCauses {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s of other causes: nightshift errors %s", rowsOf(r.restOf(i)), typed(r.Run)))
+			break
+		}
+		s.Table.row(humanize.Comma(c.Rows), c.State, c.Cause, c.Example, text.Snip(firstLine(c.Message), 160, "…"))
+	}
+	return s
+}
+
+func (r *runReport) costSection() pageSection {
+	s := pageSection{Title: "Cost"}
+	p := r.Planned
+	if r.Cost.Known {
+		line := fmt.Sprintf("%s for %s", usd(r.Cost.MicroUSD), callsOf(r.Cost.Calls))
+		if p != nil && p.Cost != nil {
+			line += "; expected were " + spanUSD(*p.Cost) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended)
+		}
+		s.Text = append(s.Text, line+".")
+	} else if r.Good > 0 || p != nil {
+		s.Text = append(s.Text, "What its calls cost is not known: nothing is counted for it.")
+	}
+	if r.Cost.Known || p != nil {
+		s.Table = newTable("", "USED", "EXPECTED", "LEAST", "MOST").numeric(1, 2, 3, 4)
+		row := func(what, used string, span *jobs.Span, show func(int64) string) {
+			if span == nil {
+				s.Table.row(what, used, "", "", "")
+				return
+			}
+			s.Table.row(what, used, show(span.Mid), show(span.Low), show(span.High))
+		}
+		var in, out, money *jobs.Span
+		if p != nil {
+			in, out, money = &p.Input, &p.Output, p.Cost
+		}
+		row("input tokens", r.used(r.Cost.Input, humanize.Comma), in, humanize.Comma)
+		row("output tokens", r.used(r.Cost.Output, humanize.Comma), out, humanize.Comma)
+		row("cost", r.used(r.Cost.MicroUSD, usd), money, usd)
+		s.Table.narrow(0)
+	}
+	if limit := r.Run.Spec.Steer.MaxCost; limit > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("Its own cap is %s.", usd(limit)))
+	}
+	return s
+}
+
+func (r *runReport) used(n int64, show func(int64) string) string {
+	if !r.Cost.Known {
+		return "?"
+	}
+	return show(n)
+}
+
+func callsOf(n int64) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return humanize.Comma(n) + " calls"
+}
+
+func spanUSD(s jobs.Span) string {
+	if s.Low == s.High {
+		return usd(s.Mid)
+	}
+	return usd(s.Low) + " to " + usd(s.High)
+}
+
+// beside says how an amount lies to what was expected.
+func beside(n int64, s jobs.Span, ended bool) string {
+	switch {
+	case n > s.High && s.High > 0:
+		return fmt.Sprintf(", so that it is %.0f %% more than the most", 100*float64(n-s.High)/float64(s.High))
+	case !ended:
+		return " for all of it"
+	case n < s.Low:
+		return fmt.Sprintf(", so that it is %.0f %% less than the least", 100*float64(s.Low-n)/float64(s.Low))
+	}
+	return ", so that it is within"
+}
+
+// waitCauses say what rows waited for.
+var waitCauses = map[string]string{
+	"queue": "for a worker to look at them", "turn": "for their turn behind others", "quota": "for quota", "window": "for the work window", "paused": "paused by a person",
+	"health": "so that those who wait are well", "spend": "for money", "errors": "after failures, to try again",
+}
+
+func (r *runReport) waitSection() pageSection {
+	s := pageSection{Title: "Where the time went"}
+	if len(r.Waits) == 0 {
+		return s
+	}
+	var sum int64
+	for _, w := range r.Waits {
+		sum += w.MS
+	}
+	s.Text = append(s.Text, "How long rows waited, added up over all of them; rows wait side by side, so that this is more than the night had.")
+	s.Table = newTable("WAITED", "SHARE", "ROW-HOURS", "A ROW").numeric(1, 2, 3)
+	rows := max(1, r.Rows-r.Open)
+	for _, w := range r.Waits {
+		s.Table.row(orElse(waitCauses[w.Cause], w.Cause), percent(float64(w.MS)/float64(sum)), humanize.CommafWithDigits(float64(w.MS)/3_600_000, 1),
+			lengthWords(time.Duration(w.MS/rows)*time.Millisecond))
+	}
+	return s
+}
+
+func (r *runReport) quotaSection() pageSection {
+	s := pageSection{Title: "Quota over the time", Charts: r.Quota}
+	if len(r.Quota) == 0 && r.Good > 0 {
+		s.Notes = append(s.Notes, "How its limits were used is not kept any more, or they are not configured.")
+	}
+	return s
+}
+
+func (r *runReport) peopleSection() pageSection {
+	s := pageSection{Title: "What those who wait saw meanwhile"}
+	if len(r.People) == 0 {
+		s.Text = append(s.Text, "Nobody else called.")
+		return s
+	}
+	s.Table = newTable("CLASS", "CALLS", "REFUSED", "OWN LIMIT", "429S", "FAILED", "P95", "WORST P95", "AT").numeric(1, 2, 3, 4, 5, 6, 7)
+	for _, p := range r.People {
+		at := ""
+		if p.WorstMS > 0 {
+			at = r.clock(p.WorstAt)
+		}
+		s.Table.row(p.Class, humanize.Comma(p.Calls), humanize.Comma(p.Refused), some(p.OwnLimit), humanize.Comma(p.Provider429), some(p.Failed),
+			seconds(time.Duration(p.P95MS)*time.Millisecond), seconds(time.Duration(p.WorstMS)*time.Millisecond), at)
+	}
+	s.Table.narrow(0)
+	s.Notes = append(s.Notes, "Refused is by us, for want of room; 429s are the provider's. The worst p95 is of the worst stretch of the chart.")
+	return s
+}
+
+// some is a number that is worth a column only where it is not 0.
+func some(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return humanize.Comma(n)
+}
+
+func (r *runReport) eventSection() pageSection {
+	s := pageSection{Title: "What happened"}
+	shown, left := r.shownEvents()
+	if len(shown) == 0 {
+		return s
+	}
+	s.Table = newTable("AT", "WHAT")
+	for _, e := range shown {
+		words := text.Snip(firstLine(e.Text), 240, "…")
+		if e.Times > 1 {
+			words += fmt.Sprintf(" (%d times)", e.Times)
+		}
+		s.Table.row(r.clock(e.At), words)
+	}
+	if left > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d more: nightshift events --since %s", left, r.From.In(time.Local).Format("2006-01-02T15:04")))
+	}
+	return s
+}
+
+func (r *runReport) unknownSection() pageSection {
+	s := pageSection{Title: "Not known"}
+	for _, u := range r.Unknown {
+		s.Notes = append(s.Notes, strings.TrimRight(firstLine(u), "."))
+	}
+	return s
+}
