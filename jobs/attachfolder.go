@@ -22,13 +22,8 @@ type fileFolder struct {
 // again.
 const filesKnown = 100_000
 
-// folder is that of the input's file.
-func (in Input) folder() string {
-	if in.Path == "" || in.Path == "-" {
-		return "."
-	}
-	return filepath.Dir(in.Path)
-}
+// folder is that of the input's first file.
+func (ss sources) folder() string { return filepath.Dir(ss[0].path) }
 
 // find tells what a file is. It does not keep the content.
 func (d *fileFolder) find(path string) (Attachment, error) {

@@ -5,35 +5,52 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/dustin/go-humanize"
 )
-
-// record is one row as the input has it: a JSON object in the file's order.
-type record struct {
-	line   int
-	object []byte // valid until the next read
-}
 
 // csvReader reads CSV with a header line. A line break inside quotes that is
 // CR LF becomes LF (encoding/csv does that); a bare CR stays.
 type csvReader struct {
 	r      *csv.Reader
-	limit  *recordLimit
+	window *csvWindow
 	header []string
 	names  [][]byte // the header as the beginnings of JSON members
 	object []byte
+	broken bool // nobody can tell where the next record begins
 }
 
 func newCSVReader(r io.Reader, comma rune, maxRecord int) *csvReader {
-	limit := &recordLimit{r: r, max: int64(maxRecord)}
-	c := csv.NewReader(limit)
+	w := &csvWindow{r: r, comma: comma, max: int64(maxRecord), line: 1}
+	c := csv.NewReader(w)
 	c.Comma = comma
 	c.FieldsPerRecord = -1
 	c.ReuseRecord = true
-	return &csvReader{r: c, limit: limit}
+	return &csvReader{r: c, window: w}
+}
+
+// startCSV reads the header: what is wrong with it no row can do without.
+func (p *pass) startCSV(r io.Reader) {
+	comma := p.in.Delimiter
+	if comma == 0 {
+		comma = ','
+		if p.read == "tsv" {
+			comma = '\t'
+		}
+	}
+	c := newCSVReader(r, comma, p.in.maxRecord())
+	found := c.readHeader()
+	for _, prob := range found {
+		p.problems.add(prob)
+	}
+	p.rows, p.header = c, c.header
+	if col := p.spec.idColumn(); len(found) == 0 && col != RowNumbers && !slices.Contains(c.header, col) {
+		p.problems.add(Problem{
+			Line: 1, Field: col, What: "no such column, which is to identify the rows; there are: " + listed(c.header),
+			Remedy: "name another with --id-column, or take the row's number with --id-column '#'; if line 1 is not a header, add one",
+		})
+	}
 }
 
 // readHeader reads and checks the first line.
@@ -43,18 +60,28 @@ func (c *csvReader) readHeader() []Problem {
 		return []Problem{emptyInput}
 	}
 	if err != nil {
-		return []Problem{*csvProblem(err)}
+		return []Problem{*c.headerFault(err)}
 	}
 	for _, cell := range cells {
 		c.header = append(c.header, strings.TrimSpace(cell))
 	}
-	for _, name := range c.header {
-		c.names = append(c.names, append(appendQuoted(nil, name), ':'))
-	}
+	c.names = quotedNames(c.header)
 	return c.headerProblems()
 }
 
 var emptyInput = Problem{What: "the input is empty", Remedy: "check the command or file that it comes from"}
+
+// headerFault is what keeps the header from being read.
+func (c *csvReader) headerFault(err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	if p, _ := c.fault(err); p != nil {
+		return p
+	}
+	return &Problem{Line: 1, What: err.Error()}
+}
 
 func (c *csvReader) headerProblems() []Problem {
 	if p := c.wrongDelimiter(); p != nil {
@@ -94,33 +121,49 @@ func (c *csvReader) wrongDelimiter() *Problem {
 	return nil
 }
 
-// next gives the next row. A *Problem with a line is that row's alone, unless
-// last is set: then nothing more can be read.
+// next gives the next row.
 func (c *csvReader) next() (rec record, p *Problem, err error) {
-	c.limit.begin(c.r.InputOffset())
+	if c.broken {
+		return rec, nil, io.EOF
+	}
+	c.window.begin(c.r.InputOffset())
 	cells, err := c.r.Read()
 	if err != nil {
-		return rec, nil, err
+		return c.refused(err)
 	}
 	rec.line, _ = c.r.FieldPos(0)
-	c.limit.line = rec.line
 	if len(cells) != len(c.header) {
+		rec.raw = c.window.text(c.r.InputOffset())
 		return rec, &Problem{
 			Line: rec.line, What: fmt.Sprintf("%s, the header has %d", count(len(cells), "cell"), len(c.header)),
 			Remedy: "a cell with a comma or a line break in it needs quotes around it",
 		}, nil
 	}
-	c.object = append(c.object[:0], '{')
-	for i, cell := range cells {
-		if i > 0 {
-			c.object = append(c.object, ',')
-		}
-		c.object = append(c.object, c.names[i]...)
-		c.object = appendQuoted(c.object, cell)
-	}
-	c.object = append(c.object, '}')
+	c.object = csvObject(c.object[:0], c.names, cells)
 	rec.object = c.object
 	return rec, nil, nil
+}
+
+// quotedNames are columns as the beginnings of JSON members.
+func quotedNames(columns []string) [][]byte {
+	out := make([][]byte, len(columns))
+	for i, name := range columns {
+		out[i] = append(appendQuoted(nil, name), ':')
+	}
+	return out
+}
+
+// csvObject writes a row as a JSON object.
+func csvObject(b []byte, names [][]byte, cells []string) []byte {
+	b = append(b, '{')
+	for i, cell := range cells {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, names[i]...)
+		b = appendQuoted(b, cell)
+	}
+	return append(b, '}')
 }
 
 func count(n int, noun string) string {
@@ -128,53 +171,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// csvProblem says what encoding/csv's errors mean; nil for another error.
-func csvProblem(err error) *Problem {
-	var p *Problem
-	if errors.As(err, &p) {
-		return p
-	}
-	var pe *csv.ParseError
-	if !errors.As(err, &pe) {
-		return nil
-	}
-	out := &Problem{Line: pe.Line, Column: pe.Column, What: pe.Err.Error()}
-	switch {
-	case errors.Is(err, csv.ErrBareQuote):
-		out.What = "a quote in a cell that does not begin with one"
-		out.Remedy = `put the whole cell in quotes and double those inside: "the ""best"" one"`
-	case errors.Is(err, csv.ErrQuote):
-		out.What = "a quoted cell is not closed, or something follows its closing quote"
-		out.Remedy = `double the quotes inside a quoted cell ("""Best"" of 2026"); nothing, not even a space, may follow the closing quote`
-		if pe.StartLine < pe.Line {
-			out.What += fmt.Sprintf(" (the record begins in line %d)", pe.StartLine)
-		}
-	}
-	return out
-}
-
-// recordLimit stops a record that does not end, which an unmatched quote makes
-// of a whole file.
-type recordLimit struct {
-	r         io.Reader
-	max       int64
-	delivered int64
-	start     int64 // where the current record begins
-	line      int
-}
-
-func (l *recordLimit) begin(offset int64) { l.start = offset }
-
-func (l *recordLimit) Read(p []byte) (int, error) {
-	if l.delivered-l.start > l.max {
-		return 0, &Problem{
-			Line: l.line + 1, What: "a record of more than " + humanize.IBytes(uint64(l.max)),
-			Remedy: "look for a quote that is not closed; --max-record raises the limit",
-		}
-	}
-	n, err := l.r.Read(p)
-	l.delivered += int64(n)
-	return n, err
 }

@@ -17,6 +17,7 @@ type jsonlReader struct {
 	max  int
 	line int
 	long []byte
+	cut  bool // the rest of a line that is too long was not read
 	some bool // a record was read
 }
 
@@ -29,6 +30,9 @@ func newJSONLReader(r io.Reader, maxRecord int) *jsonlReader {
 func (j *jsonlReader) next() (rec record, p *Problem, err error) {
 	for {
 		text, err := j.readLine()
+		if errors.Is(err, errLongLine) {
+			return rec, j.tooLong(), j.skipLine()
+		}
 		if err != nil {
 			return rec, nil, err
 		}
@@ -39,6 +43,9 @@ func (j *jsonlReader) next() (rec record, p *Problem, err error) {
 		rec = record{line: j.line, object: text}
 		p, err := j.check(rec)
 		j.some = true
+		if p != nil {
+			rec.raw, rec.object = rec.object, nil
+		}
 		return rec, p, err
 	}
 }
@@ -53,10 +60,14 @@ func (j *jsonlReader) readLine() ([]byte, error) {
 			text, err = j.r.ReadSlice('\n')
 			j.long = append(j.long, text...)
 			if len(j.long) > j.max {
-				return nil, &Problem{Line: j.line, What: "a line of more than " + humanize.IBytes(uint64(j.max)), Remedy: "one JSON object per line is expected; --max-record raises the limit"}
+				j.cut = errors.Is(err, bufio.ErrBufferFull)
+				return nil, errLongLine
 			}
 		}
 		text = j.long
+	}
+	if len(text) > j.max {
+		return nil, errLongLine
 	}
 	if err == io.EOF && len(text) > 0 {
 		err = nil
@@ -64,11 +75,30 @@ func (j *jsonlReader) readLine() ([]byte, error) {
 	return text, err
 }
 
+var errLongLine = errors.New("a line is too long")
+
+func (j *jsonlReader) tooLong() *Problem {
+	return &Problem{Line: j.line, What: "a line of more than " + humanize.IBytes(uint64(j.max)), Remedy: "one JSON object per line is expected; --max-record raises the limit"}
+}
+
+// skipLine passes over the rest of a line that is too long.
+func (j *jsonlReader) skipLine() error {
+	j.long = nil
+	for j.cut {
+		_, err := j.r.ReadSlice('\n')
+		j.cut = errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !j.cut && err != io.EOF {
+			return err
+		}
+	}
+	return nil
+}
+
 // check refuses what is not one JSON object. What shows that the whole file is
 // not JSONL comes back as the error.
 func (j *jsonlReader) check(rec record) (*Problem, error) {
 	if rec.object[0] == '[' && !j.some {
-		return nil, &Problem{Line: rec.line, What: "a JSON array, but one object per line is expected (JSONL)", Remedy: "convert it: jq -c '.[]' FILE"}
+		return nil, &Problem{Line: rec.line, What: "a JSON array, but one object per line is expected (JSONL)", Remedy: "leave --format out, or give --format json"}
 	}
 	err := validJSON(rec.object)
 	var syn *json.SyntaxError

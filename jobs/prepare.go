@@ -19,6 +19,9 @@ type PrepareOptions struct {
 	// TemplateFile and SystemFile are what errors call the templates; empty
 	// where they come from no file.
 	TemplateFile, SystemFile string
+	// Invalid is told of each bad row, in their order: those are left out then. Its
+	// error ends the reading. Without it, one bad row refuses the input.
+	Invalid func(InvalidRow) error
 	// TemplateLine and SystemLine are where they begin in those files, when those
 	// have more in them.
 	TemplateLine, SystemLine int
@@ -32,50 +35,75 @@ type PrepareOptions struct {
 
 // RenderedRow is one row as it will be sent.
 type RenderedRow struct {
-	ID     string          // as in results: with a matrix "id/value"
-	Line   int             // where it begins in the input, from 1
-	Fields json.RawMessage // one JSON object, in the file's order, matrix values last
+	ID      string          // as in results: with a matrix "id/value"
+	File    string          // of the input's files the one that it is in
+	Line    int             // where it begins in that, from 1
+	Element int             // of a JSON array, from 1
+	Fields  json.RawMessage // one JSON object, in the file's order, matrix values last
 	Request
 	Key string // digest of all that makes the answer, 32 hex digits
 }
 
 // Prepared is an input that was read to its end and found good. Close it.
 type Prepared struct {
-	Spec   Spec
-	Name   string // the input's name, for people
-	Rows   int64
-	Bytes  int64  // of the rows' fields
-	Digest string // of what all rows share: templates, model, settings, id column, matrix
-	Inputs string // of all rows' ids and keys, whatever their order
+	Spec    Spec
+	Name    string // the input's name, for people
+	Rows    int64
+	Records int64  // rows of the input that Rows are made of: fewer, with a matrix
+	LeftOut int64  // rows of the input that were bad and are not counted
+	Mended  bool   // the input is one of rows that were left out of the run before
+	Bytes   int64  // of the rows' fields
+	Digest  string // of what all rows share: templates, model, settings, id column, matrix
+	Inputs  string // of all rows' ids and keys, whatever their order
 
 	in    Input
-	src   *source
+	src   sources
+	kind  kind
+	left  *leftOut
 	tmpl  *Template
 	files *fileFolder
 	keys  []RowKey // of the rows, in their order
 }
 
 // Prepare reads all of the input and checks every row. Its error is an
-// *InputError when the input is at fault; nothing is written anywhere.
+// *InputError when the input is at fault, ErrNoTemplate where it would need one;
+// nothing is written anywhere.
 func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepared, error) {
 	if err := checkSpec(spec); err != nil {
-		return nil, err
-	}
-	tmpl, err := compile(spec, places{o.TemplateFile, o.SystemFile, o.TemplateLine, o.SystemLine})
-	if err != nil {
 		return nil, err
 	}
 	src, err := in.open()
 	if err != nil {
 		return nil, asInputError(err)
 	}
-	p := &Prepared{Spec: spec, Name: src.name, Digest: specDigest(spec), in: in, src: src, tmpl: tmpl}
-	p.files = &fileFolder{dir: cmp.Or(o.Files, in.folder()), tokens: o.Tokens}
-	if err := p.check(ctx, o); err != nil {
+	p := &Prepared{Spec: spec, Name: src.name(), in: in, src: src}
+	p.files = &fileFolder{dir: cmp.Or(o.Files, src.folder()), tokens: o.Tokens}
+	if err := p.prepare(ctx, o); err != nil {
 		_ = p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+func (p *Prepared) prepare(ctx context.Context, o PrepareOptions) (err error) {
+	if p.kind, err = p.sniff(ctx); err != nil && !p.Spec.hasTemplate() {
+		return err
+	}
+	p.Mended, p.Spec.Lines = p.kind.mended, p.kind.lines
+	switch {
+	case p.Spec.Lines != "":
+		p.Spec.IDColumn = lineID(p.Spec)
+	case !p.Spec.hasTemplate():
+		return ErrNoTemplate
+	}
+	if p.tmpl, err = compile(p.Spec, places{o.TemplateFile, o.SystemFile, o.TemplateLine, o.SystemLine}); err != nil {
+		return err
+	}
+	p.Digest = specDigest(p.Spec)
+	if o.Invalid != nil {
+		p.left = &leftOut{tell: o.Invalid}
+	}
+	return p.check(ctx, o)
 }
 
 // checkSpec refuses what would make every row fail.
@@ -110,37 +138,60 @@ func asInputError(err error) error {
 
 // check is the first pass: problems, counts and digests.
 func (p *Prepared) check(ctx context.Context, o PrepareOptions) error {
-	bad := &problems{file: p.Name}
-	seen := ids{}
-	var all sum
-	err := p.pass(ctx, bad, func(row RenderedRow) error {
-		if was := seen.add(row.ID, row.Line); was > 0 {
-			bad.add(Problem{Line: row.Line, Row: row.ID, What: fmt.Sprintf("the id was used in line %d already", was), Remedy: "each row needs an id of its own"})
-			return nil
+	bad := &problems{}
+	c := checker{p: p, o: o}
+	if err := p.pass(ctx, bad, c.record); err != nil {
+		return err
+	}
+	p.Inputs = hex.EncodeToString(c.all[:])
+	if p.left != nil {
+		p.left.tell, p.LeftOut = nil, p.left.count()
+	}
+	if p.Rows == 0 && bad.list.Total == 0 {
+		bad.add(Problem{File: p.Name, What: "no row of the input is valid", Remedy: "look at the first of those that were left out: they may all have the same fault"})
+	}
+	return bad.err()
+}
+
+// checker is what the first pass does with rows.
+type checker struct {
+	p    *Prepared
+	o    PrepareOptions
+	seen ids
+	all  sum
+}
+
+// record counts a record's rows, if all of them are good.
+func (c *checker) record(_ record, rows []RenderedRow) (bad []Problem, _ error) {
+	for _, row := range rows {
+		if taken := c.seen.use(row); taken != "" {
+			bad = append(bad, Problem{Line: row.Line, Row: row.ID, What: "the id was used in " + taken + " already", Remedy: "each row needs an id of its own"})
+		} else if err := c.check(row); err != nil {
+			bad = append(bad, checkProblem(row, err))
 		}
-		if o.Check != nil {
-			if err := o.Check(row); err != nil {
-				bad.add(checkProblem(row, err))
-				return nil
-			}
-		}
+	}
+	if len(bad) > 0 {
+		return bad, nil
+	}
+	p := c.p
+	p.Records++
+	for _, row := range rows {
 		p.Rows++
 		p.Bytes += int64(len(row.Fields))
 		p.keys = append(p.keys, keyOf(row))
-		all.add(row.ID, row.Key)
-		if o.Progress != nil && p.Rows%1000 == 0 {
-			o.Progress(p.Rows)
+		c.all.add(row.ID, row.Key)
+		if c.o.Progress != nil && p.Rows%1000 == 0 {
+			c.o.Progress(p.Rows)
 		}
+	}
+	return nil, nil
+}
+
+func (c *checker) check(row RenderedRow) error {
+	if c.o.Check == nil {
 		return nil
-	})
-	if err != nil {
-		return err
 	}
-	if p.Rows == 0 && bad.list.Total == 0 {
-		bad.add(Problem{What: "the input has no rows", Remedy: "check the command or file that it comes from"})
-	}
-	p.Inputs = hex.EncodeToString(all[:])
-	return bad.err()
+	return c.o.Check(row)
 }
 
 func checkProblem(row RenderedRow, err error) Problem {
@@ -153,9 +204,9 @@ func checkProblem(row RenderedRow, err error) Problem {
 	return out
 }
 
-func (p *Prepared) pass(ctx context.Context, bad *problems, emit func(RenderedRow) error) error {
-	one := pass{spec: p.Spec, tmpl: p.tmpl, axes: p.Spec.axes(), cells: cells(p.Spec.axes()), files: p.files, in: p.in, src: p.src, problems: bad, emit: emit}
-	return one.run(ctx)
+func (p *Prepared) pass(ctx context.Context, bad *problems, emit emitter) error {
+	one := pass{spec: p.Spec, tmpl: p.tmpl, axes: p.Spec.axes(), cells: cells(p.Spec.axes()), files: p.files, in: p.in, kind: p.kind, left: p.left, problems: bad, emit: emit}
+	return one.run(ctx, p.src)
 }
 
 // Each reads the rows again, in input order. A file that is no longer what was
@@ -164,8 +215,16 @@ func (p *Prepared) Each(ctx context.Context, fn func(RenderedRow) error) error {
 	if err := p.src.unchanged(); err != nil {
 		return asInputError(err)
 	}
-	bad := &problems{file: p.Name}
-	if err := p.pass(ctx, bad, fn); err != nil {
+	bad := &problems{}
+	err := p.pass(ctx, bad, func(_ record, rows []RenderedRow) ([]Problem, error) {
+		for _, row := range rows {
+			if err := fn(row); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
 		return err
 	}
 	return bad.err()

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,13 +12,14 @@ const MaxProblems = 20
 
 // Problem is one thing that is wrong with the input.
 type Problem struct {
-	File   string
-	Line   int // 0: the whole file
-	Column int // in characters, 0: the whole line
-	Row    string
-	Field  string
-	What   string
-	Remedy string
+	File    string
+	Line    int // 0: the whole file
+	Column  int // in characters, 0: the whole line
+	Element int // of a JSON array, from 1; 0: not one
+	Row     string
+	Field   string
+	What    string
+	Remedy  string
 }
 
 // Error is "file:line:column: row, field: what (remedy)".
@@ -47,7 +49,10 @@ func (p *Problem) place() string {
 	if p.Column > 0 {
 		s = fmt.Sprintf("%s:%d", s, p.Column)
 	}
-	if s == "" {
+	switch {
+	case p.Element > 0:
+		return fmt.Sprintf("%s (element %d): ", s, p.Element)
+	case s == "":
 		return ""
 	}
 	return s + ": "
@@ -79,7 +84,7 @@ type problems struct {
 func (ps *problems) add(p Problem) {
 	ps.list.Total++
 	if len(ps.list.Problems) < MaxProblems {
-		p.File = ps.file
+		p.File = cmp.Or(p.File, ps.file)
 		ps.list.Problems = append(ps.list.Problems, p)
 	}
 }
@@ -87,7 +92,7 @@ func (ps *problems) add(p Problem) {
 // addFatal puts what ended the reading first: it may explain the others, and
 // must not fall to the cap.
 func (ps *problems) addFatal(p Problem) {
-	p.File = ps.file
+	p.File = cmp.Or(p.File, ps.file)
 	ps.list.Total++
 	ps.list.Problems = slices.Insert(ps.list.Problems, 0, p)
 	ps.list.Problems = ps.list.Problems[:min(len(ps.list.Problems), MaxProblems)]

@@ -9,7 +9,10 @@ import (
 
 // checkFields looks at what is a row's own, before any matrix value.
 func (p *pass) checkFields(rec record) (string, *Problem) {
-	id, bad := rowID(p.members, p.spec.idColumn(), rec.line, p.number)
+	if bad := p.checkLine(rec); bad != nil {
+		return "", bad
+	}
+	id, bad := p.rowID(rec)
 	if bad != nil {
 		return "", bad
 	}
@@ -63,45 +66,45 @@ func repeatedName(ms []member) string {
 	return ""
 }
 
-func (p *pass) render(row RenderedRow) (stop bool, err error) {
+// render makes a row's prompt. stop is for a fault that all rows of the file have,
+// which is kept already.
+func (p *pass) render(row *RenderedRow) (bad *Problem, stop bool) {
+	var err error
 	if row.Request, err = p.tmpl.render(p.members); err == nil {
 		err = row.Attach(p.files.find)
 	}
 	if err != nil {
-		return p.renderProblem(row, err), nil
+		return p.renderProblem(row, err)
 	}
 	if row.empty() {
-		p.problems.add(Problem{Line: row.Line, Row: row.ID, What: "the rendered prompt is empty", Remedy: "fill the fields that the template uses, or leave the row out"})
-		return false, nil
+		return &Problem{Line: row.Line, Row: row.ID, What: "the rendered prompt is empty", Remedy: "fill the fields that the template uses, or leave the row out"}, false
 	}
 	row.Key = p.tmpl.Key(&row.Request)
-	return false, p.emit(row)
+	return nil, false
 }
 
 // renderProblem stops at a field that no row of a CSV file can have.
-func (p *pass) renderProblem(row RenderedRow, err error) (stop bool) {
-	prob := Problem{Line: row.Line, Row: row.ID, What: err.Error()}
+func (p *pass) renderProblem(row *RenderedRow, err error) (bad *Problem, stop bool) {
+	prob := &Problem{Line: row.Line, Row: row.ID, What: err.Error()}
 	var fault *renderFault
 	if errors.As(err, &fault) {
 		prob.Remedy = fault.remedy
 	}
 	if own, ok := err.(*Problem); ok { //nolint:errorlint // of a file or a batch line, which knows better
-		prob = *own
+		*prob = *own
 		prob.Line, prob.Row = row.Line, row.ID
 	}
 	var fe *FieldError
 	if !errors.As(err, &fe) {
-		p.problems.add(prob)
-		return false
+		return prob, false
 	}
 	prob.Field = fe.Field
 	prob.What = "the row has no such field, and the template uses it (" + fe.Where + ")"
 	prob.Remedy = fmt.Sprintf("add it (it may be empty), or write {{if has . %q}}…{{end}} around it", fe.Field)
 	if p.header == nil {
-		p.problems.add(prob)
-		return false
+		return prob, false
 	}
-	known := strings.Join(p.header, ", ")
+	known := listed(p.header)
 	if len(p.axes) > 0 {
 		known += "; matrix: " + axisNames(p.axes)
 	}
@@ -109,5 +112,15 @@ func (p *pass) renderProblem(row RenderedRow, err error) (stop bool) {
 		Line: 1, Field: fe.Field, What: "no such column, and the template uses it (" + fe.Where + "); there are: " + known,
 		Remedy: "rename the column or the field in the template; if line 1 is not a header, add one",
 	})
-	return true
+	return nil, true
+}
+
+// namesListed bounds how many columns a message names: a file may have thousands.
+const namesListed = 20
+
+func listed(names []string) string {
+	if more := len(names) - namesListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namesListed], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }

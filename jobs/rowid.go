@@ -24,6 +24,19 @@ func (s Spec) idColumn() string {
 	return s.IDColumn
 }
 
+// rowID is the id of a record whose members are known. A mended row that is counted
+// keeps the number that it had.
+func (p *pass) rowID(rec record) (string, *Problem) {
+	if rec.mended && p.spec.idColumn() == RowNumbers {
+		return rec.id, nil
+	}
+	id, bad := rowID(p.members, p.spec.idColumn(), rec.line, p.number)
+	if bad != nil && p.spec.Lines == "" && (hasMember(p.members, "custom_id") || hasMember(p.members, "request")) {
+		bad.Remedy += "; a file of batch requests is sent as it is, without a template"
+	}
+	return id, bad
+}
+
 // rowID takes a row's id from its fields. The text counts: '1' and 1 are the
 // same id, 'A' and 'a' are two.
 func rowID(ms []member, column string, line, number int) (string, *Problem) {
@@ -59,7 +72,7 @@ func idOf(m member, line int) (string, *Problem) {
 	switch {
 	case strings.TrimSpace(id) == "":
 		p.What = "the row's id is empty"
-	case strings.ContainsFunc(id, unicode.IsControl):
+	case strings.ContainsFunc(id, breaksLines):
 		p.What = fmt.Sprintf("the row's id has a control character: %.40q", id)
 	case len(id) > maxRowID:
 		p.What = fmt.Sprintf("the row's id has %d bytes, more than %d", len(id), maxRowID)
@@ -69,23 +82,13 @@ func idOf(m member, line int) (string, *Problem) {
 	return "", p
 }
 
+// breaksLines says that a character may end a line where ids are shown.
+func breaksLines(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
 // digest stands for a row id or a key where 128 bits are enough.
 type digest [16]byte
 
 func digestOf(s string) digest {
 	sum := sha256.Sum256([]byte(s))
 	return digest(sum[:16])
-}
-
-// ids notices an id that comes twice, in 20-odd bytes a row.
-type ids map[digest]uint32
-
-// add gives the line where the id was used before, 0 when it is new.
-func (s ids) add(id string, line int) int {
-	d := digestOf(id)
-	if was, ok := s[d]; ok {
-		return int(was)
-	}
-	s[d] = uint32(line)
-	return 0
 }

@@ -2,19 +2,30 @@ package jobs
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strings"
 )
 
-// rowReader reads records of one format.
+// rowReader reads records of one format. A Problem is that record's alone and reading
+// goes on behind it; an error, io.EOF among them, ends the reading.
 type rowReader interface {
 	next() (record, *Problem, error)
 }
+
+// record is one row as the input has it.
+type record struct {
+	line    int    // where it begins, from 1
+	element int    // of a JSON array, from 1
+	object  []byte // a JSON object in the file's order; valid until the next read
+	raw     []byte // the text that it was read from; nil: object
+	mended  bool   // it was left out of a run before, and mended (InvalidRow)
+	id      string // of a mended row: what it was called where it was left out
+}
+
+// emitter takes the rows of one record, and says what is wrong with them; its error
+// ends the reading.
+type emitter func(record, []RenderedRow) ([]Problem, error)
 
 // pass reads the input once, from bytes to rendered rows.
 type pass struct {
@@ -24,46 +35,74 @@ type pass struct {
 	cells []cell
 	files *fileFolder
 	in    Input
-	src   *source
+	kind  kind
+	left  *leftOut // nil: no row may be left out
 
+	src      *source // the file that is being read
+	read     string  // its format
+	room     int64   // bytes that may still be read, of all files
+	first    bool    // no good record of it was read yet
+	sniffed  *kind   // reading ends when it is known; nil: all is read
 	rows     rowReader
-	number   int      // of the current record, from 1
-	header   []string // CSV's; nil for JSONL
+	number   int      // of the current record, from 1, over all files
+	header   []string // CSV's; nil for JSON
 	members  []member
+	ready    []RenderedRow // the current record's
 	problems *problems
-	emit     func(RenderedRow) error
+	emit     emitter
 }
 
-// run reads to the end. Problems are collected; the error is for what is not
-// the input's fault, or emit's.
-func (p *pass) run(ctx context.Context) error {
+// run reads all files to the end. Problems are collected; the error is for what is
+// not the input's fault.
+func (p *pass) run(ctx context.Context, files sources) error {
+	p.room = p.in.maxBytes()
+	for _, src := range files {
+		p.src, p.problems.file = src, src.name
+		if err := p.file(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file reads one of them: a fault of one leaves the others to be looked at.
+func (p *pass) file(ctx context.Context) error {
 	raw, err := p.src.raw()
 	if err != nil {
 		return p.fault(err)
 	}
 	defer raw.Close()
+	before := p.problems.list.Total
 	if err := p.start(raw); err != nil {
 		return p.fault(err)
 	}
-	if p.problems.list.Total > 0 {
+	if p.problems.list.Total > before {
 		return nil
 	}
+	begun := p.number
 	for n := 0; ; n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		stop, err := p.step()
-		if stop || err != nil {
+		if err != nil {
 			return err
 		}
+		if stop {
+			break
+		}
 	}
+	if p.number == begun && p.problems.list.Total == before {
+		p.problems.add(Problem{What: "the input has no rows", Remedy: "check the command or file that it comes from"})
+	}
+	return nil
 }
 
-// fault keeps a *Problem with the others and passes other errors on.
+// fault keeps a *Problem before the others and passes other errors on.
 func (p *pass) fault(err error) error {
 	var prob *Problem
 	if errors.As(err, &prob) {
-		p.problems.add(*prob)
+		p.problems.addFatal(*prob)
 		return nil
 	}
 	return err
@@ -71,7 +110,7 @@ func (p *pass) fault(err error) error {
 
 // start opens the layers: inflate, decode, check, split into records.
 func (p *pass) start(raw io.Reader) error {
-	inflated, err := inflate(bufio.NewReaderSize(raw, 64<<10), p.in.maxBytes())
+	inflated, err := inflate(bufio.NewReaderSize(raw, 64<<10), p.in.maxBytes(), &p.room)
 	if err != nil {
 		return err
 	}
@@ -80,63 +119,17 @@ func (p *pass) start(raw io.Reader) error {
 		return err
 	}
 	br := bufio.NewReaderSize(text, 256<<10)
-	format, err := p.format(br)
-	if err != nil {
+	if p.read, err = p.format(br); err != nil {
 		return err
 	}
-	if format == "jsonl" {
+	p.first, p.header = true, nil
+	switch p.read {
+	case "jsonl":
 		p.rows = newJSONLReader(br, p.in.maxRecord())
-		return nil
-	}
-	return p.startCSV(br, format)
-}
-
-// format is as asked, else by the name, else by the first character.
-func (p *pass) format(br *bufio.Reader) (string, error) {
-	head, err := br.Peek(512)
-	if err != nil && err != io.EOF && len(head) == 0 {
-		return "", err
-	}
-	first := bytes.TrimLeft(head, " \t\r\n")
-	if len(first) == 0 && len(head) < 512 {
-		return "", &emptyInput
-	}
-	switch f := strings.ToLower(p.in.Format); f {
-	case "":
-	case "csv", "tsv", "jsonl":
-		return f, nil
-	case "ndjson", "json":
-		return "jsonl", nil
+	case "json":
+		p.rows = newArrayReader(br, p.in.maxRecord())
 	default:
-		return "", &Problem{What: fmt.Sprintf("unknown format %q", p.in.Format), Remedy: "--format takes csv, tsv or jsonl"}
-	}
-	if f := p.src.format(); f != "" {
-		return f, nil
-	}
-	if first[0] == '{' || first[0] == '[' {
-		return "jsonl", nil
-	}
-	return "csv", nil
-}
-
-func (p *pass) startCSV(r io.Reader, format string) error {
-	comma := p.in.Delimiter
-	if comma == 0 {
-		comma = ','
-		if format == "tsv" {
-			comma = '\t'
-		}
-	}
-	c := newCSVReader(r, comma, p.in.maxRecord())
-	for _, prob := range c.readHeader() {
-		p.problems.add(prob)
-	}
-	p.rows, p.header, c.limit.line = c, c.header, 1
-	if col := p.spec.idColumn(); p.problems.list.Total == 0 && col != RowNumbers && !slices.Contains(c.header, col) {
-		p.problems.add(Problem{
-			Line: 1, Field: col, What: "no such column, which is to identify the rows; there are: " + strings.Join(c.header, ", "),
-			Remedy: "name another with --id-column, or take the row's number with --id-column '#'; if line 1 is not a header, add one",
-		})
+		p.startCSV(br)
 	}
 	return nil
 }
@@ -148,46 +141,56 @@ func (p *pass) step() (stop bool, err error) {
 	case errors.Is(err, io.EOF):
 		return true, nil
 	case err != nil:
-		return p.readError(err)
-	case bad != nil:
-		p.problems.add(*bad)
+		return true, p.fault(err)
+	}
+	p.number++
+	if p.left.has(p.number) {
 		return false, nil
+	}
+	if bad == nil {
+		bad = p.unwrap(&rec)
+	}
+	if bad != nil {
+		return false, p.reject(rec, *bad)
+	}
+	if !p.checkKind(rec) {
+		return true, nil
 	}
 	return p.record(rec)
 }
 
-// readError goes on after a record that CSV's rules refuse; anything else is
-// the end.
-func (p *pass) readError(err error) (stop bool, _ error) {
-	var prob *Problem
-	if errors.As(err, &prob) {
-		p.problems.addFatal(*prob)
-		return true, nil
-	}
-	if prob = csvProblem(err); prob != nil {
-		p.problems.add(*prob)
-		return false, nil
-	}
-	return true, err
-}
-
+// record makes a record's rows. Where one of them is bad, none is emitted.
 func (p *pass) record(rec record) (stop bool, err error) {
-	p.number++
 	if p.members, err = members(rec.object, p.members[:0]); err != nil {
 		return true, err
 	}
 	id, bad := p.checkFields(rec)
 	if bad != nil {
-		p.problems.add(*bad)
-		return false, nil
+		return false, p.reject(rec, *bad)
 	}
-	own := len(p.members)
+	own, good := len(p.members), true
+	p.ready = p.ready[:0]
 	for _, c := range p.cells {
 		p.members = append(p.members[:own], c.members...)
-		row := RenderedRow{ID: id + c.suffix, Line: rec.line, Fields: c.extend(rec.object, own == 0)}
-		if stop, err := p.render(row); stop || err != nil {
-			return stop, err
+		row := RenderedRow{ID: id + c.suffix, File: p.src.name, Line: rec.line, Element: rec.element, Fields: c.extend(rec.object, own == 0)}
+		bad, stop := p.render(&row)
+		if stop {
+			return true, nil
 		}
+		if bad != nil {
+			good = false
+			if err := p.reject(rec, *bad); err != nil {
+				return true, err
+			}
+		}
+		p.ready = append(p.ready, row)
 	}
-	return false, nil
+	if !good {
+		return false, nil
+	}
+	faults, err := p.emit(rec, p.ready)
+	for _, bad := range faults {
+		err = errors.Join(err, p.reject(rec, bad))
+	}
+	return err != nil, err
 }

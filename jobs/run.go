@@ -110,8 +110,9 @@ type Settings struct {
 type Run struct {
 	ID      string    `json:"id"` // sorts by time of creation; no '-', so that task ids split
 	Spec    Spec      `json:"spec"`
-	Input   string    `json:"input"`  // the input's name as given
-	Digest  string    `json:"digest"` // of the settings and template, to notice a change
+	Input   string    `json:"input"`              // the input's name as given
+	LeftOut int64     `json:"left_out,omitempty"` // rows of the input that were bad, and are not in the run
+	Digest  string    `json:"digest"`             // of the settings and template, to notice a change
 	Rows    int64     `json:"rows"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`

@@ -20,13 +20,13 @@ type enqueueOptions struct {
 func newEnqueueCmd(f *factory) *cobra.Command {
 	o := &enqueueOptions{}
 	cmd := &cobra.Command{
-		Use:   "enqueue INPUT -t TEMPLATE",
+		Use:   "enqueue INPUT... -t TEMPLATE",
 		Short: "Put rows on the fleet's queues",
-		Long: "Reads and checks INPUT (CSV or JSONL, gzip or not, - for standard input) and puts its rows on the\n" +
-			"queues. Enqueueing the same run again adds only what is missing.",
-		Args: cobra.ExactArgs(1),
+		Long: "Reads and checks the INPUT files (" + inputKinds + ") and puts their\n" +
+			"rows on the queues. Enqueueing the same run again adds only what is missing.",
+		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runEnqueue(cmd.Context(), f, o, cmd, args[0])
+			return runEnqueue(cmd.Context(), f, o, cmd, args)
 		},
 	}
 	o.addFlags(cmd)
@@ -35,7 +35,7 @@ func newEnqueueCmd(f *factory) *cobra.Command {
 	return cmd
 }
 
-func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.Command, input string) error {
+func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.Command, inputs []string) error {
 	if _, err := f.config(); err != nil {
 		return invalid(err)
 	}
@@ -44,7 +44,7 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 		return err
 	}
 	defer be.close()
-	b, err := o.prepare(ctx, f, cmd, input)
+	b, err := o.prepare(ctx, f, cmd, inputs)
 	if err != nil {
 		return err
 	}

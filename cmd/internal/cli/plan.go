@@ -12,14 +12,14 @@ import (
 func newPlanCmd(f *factory) *cobra.Command {
 	o := &specOptions{}
 	cmd := &cobra.Command{
-		Use:   "plan INPUT -t TEMPLATE",
+		Use:   "plan INPUT... -t TEMPLATE",
 		Short: "Check rows and template, and say what they need; makes no call",
-		Long: "Reads and checks INPUT, and says before anything is paid: which rows are new, what they take in tokens,\n" +
+		Long: "Reads and checks the INPUT files, and says before anything is paid: which rows are new, what they take in tokens,\n" +
 			"money (at each service tier, and by the Batch API) and time, and whether that fits windows, deadline and\n" +
 			"caps. How long answers get comes from a sample, from an earlier run with the same prompt, from what the\n" +
 			"feature's calls taught, or else is the longest that is allowed: it says which.",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args[0]) },
+		Args: inputArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args) },
 	}
 	o.addFlags(cmd)
 	f.addOutputFlag(cmd)
@@ -58,9 +58,9 @@ type capNote struct {
 	Rows int64  `json:"rows"` // about so many fit
 }
 
-func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command, input string) error {
+func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command, inputs []string) error {
 	o.dups = &repeats{}
-	b, err := o.prepare(ctx, f, cmd, input)
+	b, err := o.prepare(ctx, f, cmd, inputs)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -48,11 +49,12 @@ type batch struct {
 	sized  sizes
 	dups   *repeats // nil: nobody asks
 	large  []string // ids of rows that could never be sent
+	left   *leftOut // nil: no row may be left out
 }
 
 // prepare reads and checks the whole input; whatever is wrong, nothing was
 // enqueued yet.
-func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Command, input string) (*batch, error) {
+func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Command, inputs []string) (*batch, error) {
 	c, err := f.config()
 	if err != nil {
 		return nil, invalid(err)
@@ -61,9 +63,9 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err != nil {
 		return nil, err
 	}
-	in := jobs.Input{Path: input, Stdin: f.In, Encoding: orElse(o.Encoding, c.Run.Encoding)}
-	if err := o.format(&in); err != nil {
-		return nil, &usageError{err}
+	in, err := o.input(f, c, inputs)
+	if err != nil {
+		return nil, err
 	}
 	quota, err := c.quotaOf(spec.Model)
 	if err != nil {
@@ -76,10 +78,18 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err := c.tooDear(spec, quota.lane, f.now()); err != nil {
 		return nil, invalid(err)
 	}
-	b := &batch{quota: quota, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups}
+	left, err := o.leaveOut(inputs)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{quota: quota, left: left, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups}
 	b.Prepared, err = jobs.Prepare(ctx, in, spec,
-		jobs.PrepareOptions{Check: b.check, TemplateFile: o.Template, SystemFile: o.System})
-	if err != nil && ctx.Err() == nil {
+		jobs.PrepareOptions{Check: b.check, Invalid: left.tell(), TemplateFile: o.Template, SystemFile: o.System})
+	err = left.end(f, err)
+	switch {
+	case errors.Is(err, jobs.ErrNoTemplate):
+		return nil, usageErrorf("no prompt: give --template FILE (-t) or --prompt TEXT")
+	case err != nil && ctx.Err() == nil:
 		return nil, invalid(b.withLarge(err))
 	}
 	return b, err

@@ -24,22 +24,22 @@ type runOptions struct {
 func newRunCmd(f *factory) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
-		Use:   "run INPUT -t TEMPLATE -o results.jsonl",
+		Use:   "run INPUT... -t TEMPLATE -o results.jsonl",
 		Short: "Enqueue, work and export in one process; run again, it goes on where it stopped",
-		Long: "Reads INPUT (CSV or JSONL, gzip or not, - for standard input), calls Gemini for each row under the limits\n" +
-			"of the configuration, and appends each result to the file as it comes. Stopped or killed, the same\n" +
+		Long: "Reads the INPUT files (" + inputKinds + "),\n" +
+			"calls Gemini for each row under the limits of the configuration, and appends each result to the file as it comes. Stopped or killed, the same\n" +
 			"command goes on with the rows that have no good result in the file yet.",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), f, o, cmd, args[0]) },
+		Args: inputArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), f, o, cmd, args) },
 	}
 	o.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output (default INPUT with .results.jsonl)")
+	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output (default INPUT with .results.jsonl; of several inputs results.jsonl)")
 	cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
 	return cmd
 }
 
-func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, input string) error {
-	b, err := o.prepare(ctx, f, cmd, input)
+func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, inputs []string) error {
+	b, err := o.prepare(ctx, f, cmd, inputs)
 	if err != nil {
 		return err
 	}
@@ -49,11 +49,11 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return err
 	}
 	defer s.close()
-	sink, err := jobs.OpenFileSink(o.outFile(input), jobs.FileSinkOptions{Stdout: f.Out, Fallback: filepath.Join(f.conf.stateDir(), "unwritten")})
+	sink, err := jobs.OpenFileSink(o.outFile(inputs), jobs.FileSinkOptions{Stdout: f.Out, Fallback: filepath.Join(f.conf.stateDir(), "unwritten")})
 	if err != nil {
 		return err
 	}
-	if err := o.accept(ctx, sink, b, input); err != nil {
+	if err := o.accept(ctx, sink, b, inputs); err != nil {
 		return firstError(err, sink.Close())
 	}
 	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have})
@@ -71,15 +71,15 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	}
 	about := s.endReport(ctx, rep.Run, f.now())
 	if err := firstError(sink.Close(), err, countErr); err != nil {
-		return s.stopClosing(f, err, counts, o.outFile(input))
+		return s.stopClosing(f, err, counts, o.outFile(inputs))
 	}
-	return f.runClosing(ctx, counts, o.outFile(input), about)
+	return f.runClosing(ctx, counts, o.outFile(inputs), about)
 }
 
 // accept refuses a results file that would end with answers to different
 // questions, unless --update says that this is meant. A file that has all that
 // the input asks for stays as it is.
-func (o *runOptions) accept(ctx context.Context, sink *jobs.FileSink, b *batch, input string) error {
+func (o *runOptions) accept(ctx context.Context, sink *jobs.FileSink, b *batch, inputs []string) error {
 	d, err := sink.Compare(ctx, b.Prepared)
 	if err != nil || o.Update || d.Missing == 0 || d.Changed+d.Others == 0 {
 		return err
@@ -90,30 +90,19 @@ func (o *runOptions) accept(ctx context.Context, sink *jobs.FileSink, b *batch, 
 		update = append(update, "makes those again")
 	}
 	if d.Others > 0 {
-		has = append(has, plural(int(d.Others), "row")+" that "+inputName(input)+" does not have")
+		has = append(has, plural(int(d.Others), "row")+" that "+b.Name+" does not have")
 		update = append(update, "leaves those in it")
 	}
 	return invalid(fmt.Errorf("%s holds %s; nothing was called. --update %s, -o NEW keeps both",
-		o.outFile(input), strings.Join(has, " and "), strings.Join(update, " and ")))
-}
-
-func inputName(input string) string {
-	if input == "-" {
-		return "standard input"
-	}
-	return input
+		o.outFile(inputs), strings.Join(has, " and "), strings.Join(update, " and ")))
 }
 
 // outFile is where the results go when -o does not say.
-func (o *runOptions) outFile(input string) string {
+func (o *runOptions) outFile(inputs []string) string {
 	if o.Out != "" {
 		return o.Out
 	}
-	if input == "-" {
-		return "results.jsonl"
-	}
-	base := strings.TrimSuffix(input, ".gz")
-	return strings.TrimSuffix(base, filepath.Ext(base)) + ".results.jsonl"
+	return resultsName(inputs)
 }
 
 func runOpening(rep jobs.EnqueueReport, b *batch, planned *jobs.Planned, now time.Time) string {

@@ -18,7 +18,6 @@ import (
 // specOptions are the flags that say how a run is made: the same for run, plan
 // and enqueue.
 type specOptions struct {
-	Input    string
 	Template string
 	Prompt   string
 	Name     string
@@ -32,14 +31,10 @@ type specOptions struct {
 	Priority string
 	Class    string
 	MaxWait  time.Duration
-	IDColumn string
-	Encoding string
 	Attempts int
 	answerFlags
+	inputFlags
 	OtherModel string
-
-	Delimiter string
-	MaxRecord string
 
 	Settings       jobs.Settings
 	temperature    float32
@@ -66,13 +61,10 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&o.Priority, "priority", "", "high, normal or low")
 	fl.StringVar(&o.Class, "class", "", "`CLASS` of the calls: bulk, evaluation or background (default bulk)")
 	fl.DurationVar(&o.MaxWait, "max-wait", 0, "a row that waited longer than this ends as expired (default: rows wait as long as it takes)")
-	fl.StringVar(&o.IDColumn, "id-column", "", "the `COLUMN` that identifies a row; '#' takes the row's number, from 1 (default id)")
-	fl.StringVar(&o.Encoding, "encoding", "", "the input's `ENCODING` when it is not UTF-8: cp932, shift_jis, latin1, …")
-	fl.StringVar(&o.Delimiter, "delimiter", "", "the `CHARACTER` between CSV cells, or tab (default: a comma, a tab in .tsv files)")
-	fl.StringVar(&o.MaxRecord, "max-record", "16MiB", "the largest `SIZE` of one row in the input")
 	fl.IntVar(&o.Attempts, "attempts", 0, "real failures before a row fails (default worker.attempts)")
 	o.addSettingFlags(fl)
 	o.add(fl)
+	o.addInputFlags(fl)
 	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
@@ -177,8 +169,8 @@ func (o *specOptions) texts(s *jobs.Spec) error {
 	switch {
 	case o.Template != "" && o.Prompt != "":
 		return fmt.Errorf("give --template or --prompt, not both")
-	case o.Template == "" && o.Prompt == "":
-		return fmt.Errorf("no prompt: give --template FILE (-t) or --prompt TEXT")
+	case (o.Template != "" || o.Prompt != "") && strings.HasSuffix(o.Format, "-batch"):
+		return fmt.Errorf("--format %s: lines of a batch file are sent as they are: leave the template out, or give --format jsonl", o.Format)
 	}
 	s.Template = o.Prompt
 	return firstError(

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,7 +22,8 @@ func TestInputFormat(t *testing.T) {
 		{"¦", "1k", jobs.Input{Delimiter: '¦', MaxRecord: 1000}},
 	} {
 		var in jobs.Input
-		if err := (&specOptions{Delimiter: c.delimiter, MaxRecord: c.size}).format(&in); err != nil || in != c.want {
+		c.want.MaxBytes = 64 << 30
+		if err := (&inputFlags{Delimiter: c.delimiter, MaxRecord: c.size, MaxInput: "64GiB"}).format(&in); err != nil || !reflect.DeepEqual(in, c.want) {
 			t.Errorf("%q %q: %+v (%v)", c.delimiter, c.size, in, err)
 		}
 	}
@@ -31,10 +33,12 @@ func TestInputFormatRefused(t *testing.T) {
 	for flag, values := range map[string][]string{
 		"--delimiter":  {";;", "\"", "\n", "\xff", "comma"},
 		"--max-record": {"0", "-1", "much", "2GiB", "4 parsecs"},
+		"--max-input":  {"0", "-1", "much", "8EiB"},
+		"--format":     {"xlsx", "JSON"},
 	} {
 		for _, v := range values {
 			code, said := plan(t, flag+"="+v)
-			if code != exitUsage || !strings.Contains(said, "nightshift: "+flag+" ") {
+			if code != exitUsage || !strings.Contains(said, "nightshift: "+flag) {
 				t.Errorf("%s %q: %d, %s", flag, v, code, said)
 			}
 		}

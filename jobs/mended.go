@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// idFor is the id of a record that may have none that can be used.
+func (p *pass) idFor(rec record) string {
+	if p.spec.idColumn() == RowNumbers {
+		return strconv.Itoa(p.number)
+	}
+	if rec.object == nil {
+		return ""
+	}
+	id, bad := rowID(p.members, p.spec.idColumn(), rec.line, p.number)
+	if bad != nil {
+		return ""
+	}
+	return id
+}
+
+// unwrap takes the row out of a line of the file of rows that were left out.
+func (p *pass) unwrap(rec *record) *Problem {
+	if !p.first && !p.kind.mended {
+		return nil
+	}
+	ms, err := members(rec.object, p.members[:0])
+	isOne := err == nil && hasMember(ms, "problem") && hasMember(ms, "row") && hasMember(ms, "line")
+	switch {
+	case isOne:
+		return rec.mend(ms)
+	case p.kind.mended:
+		return &Problem{Line: rec.line, What: `no line of a list of rows that were left out: it has no "row"`, Remedy: "keep the line as it was and change what is in its row"}
+	}
+	return nil
+}
+
+// mend makes the record the row that the line carries.
+func (rec *record) mend(ms []member) *Problem {
+	var line InvalidRow
+	if err := json.Unmarshal(rec.object, &line); err != nil {
+		return &Problem{Line: rec.line, What: "the line was changed beside its row: " + err.Error(), Remedy: "keep the line as it was and change what is in its row"}
+	}
+	for _, m := range ms {
+		if m.name == "row" {
+			rec.object = m.raw
+		}
+	}
+	rec.mended, rec.id = true, line.ID
+	if rec.object[0] == '{' {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(rec.object, &text) == nil && rec.parse(text, line.Columns) {
+		return nil
+	}
+	rec.object, rec.raw = nil, nil
+	return &Problem{Line: rec.line, Row: line.ID, What: "the row is not mended: " + line.Problem, Remedy: `write it as an object: "row": {"id": …, "field": …}`}
+}
+
+// parse reads a row that is still a text: one JSON object, or a record of CSV.
+func (rec *record) parse(text string, columns []string) bool {
+	if object := strings.TrimSpace(text); strings.HasPrefix(object, "{") && json.Valid([]byte(object)) {
+		rec.object = []byte(object)
+		return true
+	}
+	if len(columns) == 0 {
+		return false
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	records, err := r.ReadAll()
+	if err != nil || len(records) != 1 || len(records[0]) != len(columns) {
+		return false
+	}
+	rec.object = csvObject(nil, quotedNames(columns), records[0])
+	return true
+}
