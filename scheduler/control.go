@@ -141,7 +141,7 @@ func stillHeld(t Target, still []limiter.Pause) error {
 		return nil
 	}
 	p := still[0]
-	e := &HeldError{Target: t.String(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since}
+	e := &HeldError{Target: t.String(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since, Run: p.Run != ""}
 	if by := targetOf(p); by != t {
 		e.Through = by.String()
 	}

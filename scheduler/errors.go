@@ -49,6 +49,7 @@ type HeldError struct {
 	Owner   string
 	Detail  string
 	Since   time.Time
+	Run     bool // it is a run's own window or cap
 }
 
 func (e *HeldError) Error() string {
@@ -62,6 +63,12 @@ func (e *HeldError) Error() string {
 	switch e.Reason {
 	case ReasonHealth:
 		return s + "; it resumes by itself once callers are well, or now with --override 30m"
+	case ReasonWindow, ReasonBudget:
+		if e.Run {
+			return s
+		}
+	}
+	switch e.Reason {
 	case ReasonWindow:
 		return s + "; its work window in the configuration decides (windows)"
 	case ReasonOperator:
@@ -76,6 +83,10 @@ func (e *HeldError) Error() string {
 // Hint is the command that would work; "" for none.
 func (e *HeldError) Hint() string {
 	switch {
+	case e.Run && e.Reason == ReasonWindow:
+		return "nightshift set " + e.Target + " --window none"
+	case e.Run && e.Reason == ReasonBudget:
+		return "nightshift set " + e.Target + " --max-cost DOLLARS"
 	case e.Reason == ReasonHealth:
 		return "nightshift resume " + e.Target + " --override 30m"
 	case e.Reason == ReasonOperator && e.Through != "":

@@ -192,7 +192,7 @@ func (s *steered) asks(index int64, cost int64) (*limiter.Permit, error) {
 	p, err := s.lim.Acquire(s.ctx(), limiter.Request{ID: uniqueID(), Lane: lane, Class: "bulk", Path: PathOf(s.run), Feature: "test",
 		Ticket: task.ID(), Amounts: limiter.Amounts{limiter.Requests: 1, limiter.MicroUSD: cost}})
 	if err != nil {
-		s.must(s.store.Wait(s.ctx(), task))
+		s.must(s.store.Wait(s.ctx(), task, jobs.WaitQueue, jobs.Waits{}))
 	}
 	return p, err
 }

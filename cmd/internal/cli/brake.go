@@ -19,14 +19,15 @@ func (e *brakedError) Error() string {
 	return fmt.Sprintf("%s is stopped by its brake: %s", e.Run.Title(), e.Sentence())
 }
 
-// stopped is the error for a run whose brake has tripped; nil while it may go on.
+// stopped is the error for a run whose brake has tripped, or that is at its cap; nil
+// while it may go on.
 func (b *backend) stopped(ctx context.Context, run jobs.Run) error {
 	said, tripped, err := b.store.Brake(ctx, run.ID)
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
 	if !tripped {
-		return nil
+		return b.capped(ctx, run)
 	}
 	e := &brakedError{said}
 	name := shellWord(run.Title())
@@ -36,6 +37,9 @@ func (b *backend) stopped(ctx context.Context, run jobs.Run) error {
 // stopClosing is the end of a `run` that ended with an error. One that was stopped
 // by its brake has results, and rows that nothing was spent on.
 func (s *session) stopClosing(f *factory, err error, counts jobs.Counts, out string) error {
+	if capped, is := asCapped(err); is {
+		return s.capClosing(f, capped, counts, out)
+	}
 	var braked *brakedError
 	if !errors.As(err, &braked) {
 		return err

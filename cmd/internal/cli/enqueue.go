@@ -53,7 +53,7 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 		return err
 	}
 	bar := f.newBar("enqueueing", b.Rows)
-	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: bar.set})
+	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: bar.set, Claimed: be.steered})
 	bar.stop()
 	if err != nil {
 		return enqueueError(err)
@@ -163,6 +163,11 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", name, name))
 	if err := f.print(t, r); err != nil {
 		return err
+	}
+	if warning, err := be.unwatched(ctx, rep.Run.Spec.Steer); err != nil {
+		return err
+	} else if warning != "" {
+		f.say("%s", warning)
 	}
 	if workers == 0 && len(fleet) == 0 && counts.Open() > 0 {
 		f.say("warning: no worker serves this queue; start one with `nightshift worker --redis %s`", redisURLForHint(be.conf))

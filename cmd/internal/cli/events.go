@@ -109,7 +109,7 @@ func past(text string, now time.Time) (time.Time, error) {
 		}
 		return at, nil
 	}
-	t, err := dayAndTime(text)
+	t, err := dayAndTime(text, time.Local)
 	if err != nil {
 		err = errors.New("want a time of day that has passed (22:00), a moment (2026-12-01T10:00) or a time back (3h)")
 	}

@@ -247,9 +247,12 @@ func looksNow(b limiter.BreakerState) string {
 	return fmt.Sprintf("%s looks now whether this still holds: %s.", who, orElse(b.Detail, string(b.Reason)))
 }
 
-// moment reads a time of day, the next one of which is meant, a day and time, or
-// a distance from now. "" is no moment.
-func moment(text string, now time.Time) (time.Time, error) {
+// moment is momentIn the zone of this machine.
+func moment(text string, now time.Time) (time.Time, error) { return momentIn(text, now, time.Local) }
+
+// momentIn reads a time of day in a zone, the next one of which is meant, a day and
+// time, or a distance from now. "" is no moment.
+func momentIn(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -259,24 +262,24 @@ func moment(text string, now time.Time) (time.Time, error) {
 		}
 		return now.Add(d), nil
 	}
-	if t, err := time.ParseInLocation("15:04", text, time.Local); err == nil {
-		y, m, d := now.Local().Date()
-		at := time.Date(y, m, d, t.Hour(), t.Minute(), 0, 0, time.Local)
+	if t, err := time.ParseInLocation("15:04", text, zone); err == nil {
+		y, m, d := now.In(zone).Date()
+		at := time.Date(y, m, d, t.Hour(), t.Minute(), 0, 0, zone)
 		if !at.After(now) {
-			at = time.Date(y, m, d+1, t.Hour(), t.Minute(), 0, 0, time.Local)
+			at = time.Date(y, m, d+1, t.Hour(), t.Minute(), 0, 0, zone)
 		}
 		return at, nil
 	}
-	t, err := dayAndTime(text)
+	t, err := dayAndTime(text, zone)
 	if err == nil && !t.After(now) {
 		err = fmt.Errorf("that was %s ago", ago(now.Sub(t)))
 	}
 	return t, err
 }
 
-func dayAndTime(text string) (time.Time, error) {
+func dayAndTime(text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return t, nil
 		}
 	}

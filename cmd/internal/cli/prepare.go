@@ -63,6 +63,9 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err != nil {
 		return nil, err
 	}
+	if err := o.steer(cmd, c, &spec, f.now()); err != nil {
+		return nil, err
+	}
 	in, err := o.input(f, c, inputs)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err := o.accept(ctx, sink, b, inputs); err != nil {
 		return firstError(err, sink.Close())
 	}
-	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have})
+	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steered})
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}
@@ -72,6 +72,10 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	about := s.endReport(ctx, rep.Run, f.now())
 	if err := firstError(sink.Close(), err, countErr); err != nil {
 		return s.stopClosing(f, err, counts, o.outFile(inputs))
+	}
+	if err := s.missedError(context.WithoutCancel(ctx), rep.Run); err != nil {
+		f.say("%s; results in %s", countsLine(counts), o.outFile(inputs))
+		return err
 	}
 	return f.runClosing(ctx, counts, o.outFile(inputs), about)
 }
@@ -195,6 +199,7 @@ func (s *session) work(ctx context.Context, f *factory, run jobs.Run, sink *jobs
 	go func() { worked <- e.worker.Run(ctx) }()
 	sweeper := &scheduler.Sweeper{Redis: s.rdb, Store: s.store, Owner: e.worker.Info().ID, Logger: s.log}
 	go sweeper.Run(ctx)
+	go s.runWatch().Run(ctx)
 
 	stopped, err := s.watchRun(ctx, f, run, e, worked)
 	if calls := e.worker.Stats().InFlight; ctx.Err() != nil && calls > 0 {

@@ -15,7 +15,7 @@ import (
 // itself, or its lane's trouble; the zero hold is nothing.
 func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if p := pauseOf(pauses, run); p != nil {
-		return hold{why: pauseSentence(p, now), until: p.Until, paused: true}, nil
+		return hold{why: pauseSentence(p, now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true}, nil
 	}
 	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
 	if err != nil || h.why != "" && !h.failing {

@@ -63,6 +63,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Ramps: &scheduler.RampWatch{Ramps: b.ramps(owner), Rules: b.conf.rampRules(),
 			Source: scheduler.RampMeterSource{Redis: b.rdb, Scope: b.conf.scope()}},
 		Windows:   &scheduler.Windows{Control: control, Of: b.conf.workWindows(), Owner: owner, Ramp: b.conf.windowRamp()},
+		Runs:      b.runWatch(),
 		Sweeper:   &scheduler.Sweeper{Redis: b.rdb, Store: b.store, Owner: owner, Logger: b.log},
 		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
 		Learner:   &scheduler.Learner{Control: control, Source: source, Zone: b.conf.zone(), Owner: owner},

@@ -34,6 +34,7 @@ type specOptions struct {
 	Attempts int
 	answerFlags
 	inputFlags
+	steerFlags
 	OtherModel string
 
 	Settings       jobs.Settings
@@ -65,6 +66,7 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	o.addSettingFlags(fl)
 	o.add(fl)
 	o.addInputFlags(fl)
+	o.addSteerFlags(fl)
 	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{

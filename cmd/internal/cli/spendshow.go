@@ -203,6 +203,10 @@ func stoppedSentence(c limiter.CapState, now time.Time) string {
 	if c.End.IsZero() {
 		by = ""
 	}
-	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on %swithin seconds of a higher cap: "+
-		"nightshift spend set %s %s DOLLARS", strings.Join(c.Stopped, ", "), money[0], money[1], c, at, by, shownTarget(c.Node), c.Name)
+	higher := fmt.Sprintf("nightshift spend set %s %s DOLLARS", shownTarget(c.Node), c.Name)
+	if run, is := strings.CutPrefix(c.Node, "run/"); is && c.Name == "usd_total" {
+		higher = fmt.Sprintf("nightshift set %s --max-cost DOLLARS", run)
+	}
+	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on %swithin seconds of a higher cap: %s",
+		strings.Join(c.Stopped, ", "), money[0], money[1], c, at, by, higher)
 }

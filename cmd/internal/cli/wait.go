@@ -23,7 +23,7 @@ func newWaitCmd(f *factory) *cobra.Command {
 		Short: "Wait until a run has ended, and exit with its code",
 		Long: "Waits until every row of RUN (default: the latest) has ended. Exits with 0 when all rows are good\n" +
 			"and with 3 when some are not, so that `enqueue && wait && results` works from cron; with 4 as soon as the run's\n" +
-			"brake has stopped it.",
+			"brake or its --max-cost has stopped it, and with 5 when rows ended at its deadline.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
@@ -56,7 +56,10 @@ func runWait(ctx context.Context, o *waitOptions, be *backend, run jobs.Run) err
 		return err
 	}
 	o.say("%s: %s", run.Title(), countsLine(counts))
-	return exitFor(counts)
+	if note := be.lateNote(ctx, run, o.now()); note != "" {
+		o.say("%s", note)
+	}
+	return firstError(be.missedError(ctx, run), exitFor(counts))
 }
 
 // follow shows a run's progress until no row is open.

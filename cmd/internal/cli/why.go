@@ -178,6 +178,10 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 	switch {
 	case p.Reason == scheduler.ReasonBrake:
 		return brakeSentence(p, now)
+	case p.Run != "" && p.Reason == scheduler.ReasonBudget: // leases, renewed as long as they hold
+		return fmt.Sprintf("%s is stopped by its cap since %s (%s)", p.Target(), clock(p.Since, now), p.Detail)
+	case p.Run != "" && p.Reason == scheduler.ReasonWindow:
+		return fmt.Sprintf("%s is closed by its window since %s (%s)", p.Target(), clock(p.Since, now), p.Detail)
 	case p.Owner == "asynqmon": // a lease too, of what asynq itself remembers
 		until = "until it is resumed there"
 	case p.Reason == scheduler.ReasonHealth: // a lease that is renewed as long as it holds

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/scheduler"
+)
+
+// runSetting is a setting of a run that may change while it goes on: how a text of it
+// is read into the run's specification, and how it is shown.
+type runSetting struct {
+	name  string // of its flag, and in jobs.Run.Set
+	help  string
+	read  func(c *loaded, s *jobs.Spec, text string, now time.Time) error
+	shown func(c *loaded, s jobs.Spec, now time.Time) string
+}
+
+// noSetting takes a setting away.
+const noSetting = "none"
+
+var runSettings = []runSetting{
+	{jobs.SetWindow, "`TIMETABLE` in which the run may work: \"22:00-07:00@100%, else @10%\"; rates @300rpm, days \"Mon-Fri 22:00-07:00@100%\"", readWindow, showWindow},
+	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default time_zone)", readZone, func(c *loaded, s jobs.Spec, _ time.Time) string { return zoneOf(c, s).String() }},
+	{jobs.SetDeadline, "when the run has to be done: a `TIME` of day (07:00), a moment (2026-12-01T07:00) or a time from now (8h)", readDeadline, showDeadline},
+	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade also does more before", readOnLate, showOnLate},
+	{jobs.SetMaxCost, "pause the run when its calls have cost so many `DOLLARS` in all", readMaxCost, showMaxCost},
+	{jobs.SetWeight, "the run's part beside other runs: 3 has three times the part of 1", readWeight, func(_ *loaded, s jobs.Spec, _ time.Time) string { return fmt.Sprint(max(s.Steer.Weight, 1)) }},
+	{jobs.SetServiceTier, "service `TIER` to ask for: standard, flex, priority or auto", readTier, func(_ *loaded, s jobs.Spec, _ time.Time) string { return orElse(s.Steer.ServiceTier, "standard") }},
+	{jobs.SetHalt, "stop the run when its rows fail: `RULE` fail=20%/200, same=50, both with a comma between, or off", readHalt, showHalt},
+	{jobs.SetAttempts, "real failures before a row fails", readAttempts, func(_ *loaded, s jobs.Spec, _ time.Time) string { return fmt.Sprint(s.Attempts) }},
+	{jobs.SetMaxWait, "a row that waited longer than this since it was enqueued ends as expired", readMaxWait, showMaxWait},
+}
+
+func settingNamed(name string) runSetting {
+	return runSettings[slices.IndexFunc(runSettings, func(s runSetting) bool { return s.name == name })]
+}
+
+// zoneOf is the zone of a run's times.
+func zoneOf(c *loaded, s jobs.Spec) *time.Location {
+	if z, err := time.LoadLocation(s.Steer.Zone); err == nil && s.Steer.Zone != "" {
+		return z
+	}
+	return c.zone()
+}
+
+func readZone(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if s.Steer.Zone = ""; text == noSetting {
+		return nil
+	}
+	if _, err := time.LoadLocation(text); err != nil || text == "" || text == "Local" {
+		return fmt.Errorf("no such time zone %q; want a name such as Asia/Tokyo", text)
+	}
+	s.Steer.Zone = text
+	return nil
+}
+
+func readWindow(c *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if s.Steer.Window = ""; text == noSetting {
+		return nil
+	}
+	if _, err := scheduler.ParseTimetable("--window", text, zoneOf(c, *s)); err != nil {
+		return err
+	}
+	s.Steer.Window = text
+	return nil
+}
+
+func showWindow(c *loaded, s jobs.Spec, now time.Time) string {
+	w, err := scheduler.ParseTimetable("--window", s.Steer.Window, zoneOf(c, s))
+	if s.Steer.Window == "" || err != nil {
+		return orElse(s.Steer.Window, noSetting)
+	}
+	rate, until := w.RateAt(now)
+	text := fmt.Sprintf("%s; now %s", s.Steer.Window, rate)
+	if until.IsZero() {
+		return text
+	}
+	next, _ := w.RateAt(until)
+	return text + fmt.Sprintf(", %s from %s", next, w.Clock(until, now))
+}
+
+func readDeadline(c *loaded, s *jobs.Spec, text string, now time.Time) (err error) {
+	if s.Steer.Deadline = (time.Time{}); text == noSetting {
+		s.Steer.OnLate = ""
+		return nil
+	}
+	at, err := momentIn(text, now, zoneOf(c, *s))
+	s.Steer.Deadline = at.UTC().Truncate(time.Second)
+	return err
+}
+
+func showDeadline(c *loaded, s jobs.Spec, now time.Time) string {
+	at := s.Steer.Deadline
+	switch left := at.Sub(now); {
+	case at.IsZero():
+		return noSetting
+	case left <= 0:
+		return fmt.Sprintf("%s, %s ago", clockIn(at, now, zoneOf(c, s)), ago(-left))
+	default:
+		return fmt.Sprintf("%s, in %s", clockIn(at, now, zoneOf(c, s)), ago(left))
+	}
+}
+
+// clockIn is a moment in a zone, with the day where it is not that of now.
+func clockIn(t, now time.Time, zone *time.Location) string {
+	t, now = t.In(zone), now.In(zone)
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04 MST")
+	}
+	return t.Format("Mon 2 Jan 15:04 MST")
+}
+
+func readOnLate(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if text == noSetting {
+		text = ""
+	}
+	s.Steer.OnLate = text
+	return nil // Steering.Check knows the words
+}
+
+func showOnLate(_ *loaded, s jobs.Spec, _ time.Time) string {
+	if s.Steer.Deadline.IsZero() {
+		return noSetting
+	}
+	return cmp.Or(s.Steer.OnLate, jobs.LateStop)
+}
+
+func readMaxCost(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if s.Steer.MaxCost = 0; text == noSetting {
+		return nil
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(text, "$"), ",", ""), 64)
+	if micro := math.Round(v * 1e6); err == nil && micro >= 1 && micro < 1e15 {
+		s.Steer.MaxCost = int64(micro)
+		return nil
+	}
+	return fmt.Errorf("%q: want dollars above zero, such as 5 or 0.50", text)
+}
+
+func showMaxCost(_ *loaded, s jobs.Spec, _ time.Time) string {
+	if s.Steer.MaxCost == 0 {
+		return noSetting
+	}
+	return usd(s.Steer.MaxCost)
+}
+
+func readWeight(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if text == noSetting {
+		n, err = 1, nil
+	}
+	if err != nil || n < 1 || n > 1000 {
+		return fmt.Errorf("%q: want a whole number from 1 to 1000", text)
+	}
+	s.Steer.Weight = n
+	return nil
+}
+
+func readTier(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if text == noSetting {
+		text = ""
+	}
+	if !slices.Contains([]string{"", "standard", "flex", "priority", "auto"}, text) {
+		return fmt.Errorf("%q: want standard, flex, priority or auto", text)
+	}
+	s.Steer.ServiceTier = text
+	return nil
+}
+
+func readHalt(c *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if text == noSetting {
+		text = "off"
+	}
+	_, err := jobs.ParseHalt(text)
+	s.Halt = text
+	return err
+}
+
+func showHalt(_ *loaded, s jobs.Spec, _ time.Time) string {
+	h, err := jobs.ParseHalt(s.Halt)
+	if err != nil {
+		return s.Halt
+	}
+	return h.String()
+}
+
+func readAttempts(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 100 {
+		return fmt.Errorf("%q: want a whole number from 1 to 100", text)
+	}
+	s.Attempts = n
+	return nil
+}
+
+func readMaxWait(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
+	if s.MaxWait = 0; text == noSetting {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Second {
+		return fmt.Errorf("%q: want a time such as 12h, at least 1s", text)
+	}
+	s.MaxWait = d
+	return nil
+}
+
+func showMaxWait(_ *loaded, s jobs.Spec, _ time.Time) string {
+	if s.MaxWait == 0 {
+		return noSetting
+	}
+	return s.MaxWait.String()
+}
