@@ -28,6 +28,8 @@ type Request struct {
 	// Body is a request in Gemini's own form, sent as it stands; System, Prompt and
 	// Turns are empty then.
 	Body json.RawMessage
+	// Model is what a line of a batch file names; "" where it names none.
+	Model string
 	// Settings go with it. Most rows share them: not to be changed.
 	Settings *Settings
 }

@@ -99,6 +99,8 @@ type Settings struct {
 	MaxOutputTokens  int32           `json:"max_output_tokens,omitempty" yaml:"max_output_tokens"`
 	Seed             *int32          `json:"seed,omitempty" yaml:"seed"`
 	StopSequences    []string        `json:"stop_sequences,omitempty" yaml:"stop_sequences"`
+	PresencePenalty  *float32        `json:"presence_penalty,omitempty" yaml:"presence_penalty"`
+	FrequencyPenalty *float32        `json:"frequency_penalty,omitempty" yaml:"frequency_penalty"`
 	ThinkingBudget   *int32          `json:"thinking_budget,omitempty" yaml:"thinking_budget"`
 	ResponseMIMEType string          `json:"response_mime_type,omitempty" yaml:"response_mime_type"`
 	ResponseSchema   json.RawMessage `json:"response_schema,omitempty" yaml:"-"`     // JSON Schema; answers that break it are not successes

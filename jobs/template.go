@@ -19,8 +19,8 @@ import (
 type Template struct {
 	kind  Kind
 	model string
-	forms []form                                            // one without outputs
-	line  func(member func(string) []byte) (Request, error) // of a batch file's line; nil: forms are rendered
+	forms []form                          // one without outputs
+	line  func([]member) (Request, error) // of a batch file's line; nil: forms are rendered
 	wants wants
 }
 
@@ -132,7 +132,7 @@ func (t *Template) Render(fields json.RawMessage) (Request, error) {
 
 func (t *Template) render(ms []member) (r Request, err error) {
 	if t.line != nil {
-		return t.line(func(name string) []byte { return rawOf(ms, name) })
+		return t.line(ms)
 	}
 	data, err := t.wants.data(ms)
 	if err != nil {

@@ -18,6 +18,11 @@ func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
 		return readEmbedded(resp), err
 	}
 	config := configOf(j)
+	if j.request.Body != nil {
+		if err := asItStands(j.request.Body, j.draft, &config); err != nil {
+			return outcome{}, err
+		}
+	}
 	if j.request.System != "" {
 		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: j.request.System}}}
 	}
@@ -42,6 +47,9 @@ func configOf(j *job) genai.GenerateContentConfig {
 // conversation is what the row says, and after it the answer that broke the schema
 // with what was wrong.
 func conversation(j *job) []*genai.Content {
+	if j.request.Body != nil {
+		return genai.Text("a request of its own is sent") // the SDK wants a text; asItStands replaces it
+	}
 	var turns []*genai.Content
 	for _, t := range j.request.Conversation() {
 		turns = append(turns, contentOf(t))

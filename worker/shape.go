@@ -51,6 +51,7 @@ func generateConfig(s jobs.Settings) (genai.GenerateContentConfig, error) {
 	once := false // one call is one HTTP request is one permit
 	c := genai.GenerateContentConfig{
 		Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, Seed: s.Seed,
+		PresencePenalty: s.PresencePenalty, FrequencyPenalty: s.FrequencyPenalty,
 		MaxOutputTokens: s.MaxOutputTokens, StopSequences: s.StopSequences,
 		ResponseMIMEType: s.ResponseMIMEType, AutomaticContinuation: &once,
 	}

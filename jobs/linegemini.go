@@ -1,0 +1,98 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+)
+
+// geminiRequest takes a line of Gemini's batch file: its request is sent as it
+// stands, but for the model, which is in the address
+// (https://ai.google.dev/gemini-api/docs/batch-api). What an answer is held against
+// is read from it.
+func geminiRequest(ms []member) (Request, error) {
+	r := Request{Settings: &Settings{}}
+	o, err := newLineObject("request", rawOf(ms, "request"))
+	if err != nil {
+		return r, err
+	}
+	if err := o.read("model", &r.Model); err != nil {
+		return r, err
+	}
+	var contents []json.RawMessage
+	if text := o.members["contents"]; text == nil || json.Unmarshal(text, &contents) != nil || len(contents) == 0 {
+		return r, o.wrong("contents", "want a list of contents, and not an empty one", "repair the line: a request of generateContent is wanted")
+	}
+	if err := o.config(r.Settings); err != nil {
+		return r, err
+	}
+	body, err := json.Marshal(o.members) // sorted, so that the order of members makes no other key
+	if err != nil {
+		return r, err
+	}
+	var b bytes.Buffer
+	err = json.Compact(&b, body)
+	r.Body = b.Bytes()
+	return r, err
+}
+
+// config reads what results depend upon, in either of proto's spellings.
+func (o lineObject) config(s *Settings) error {
+	name := "generationConfig"
+	if o.members[name] == nil {
+		name = "generation_config"
+	}
+	if o.members[name] == nil {
+		return nil
+	}
+	c, err := newLineObject(o.at+"."+name, o.members[name])
+	if err != nil {
+		return err
+	}
+	for spelled, v := range c.members {
+		if camel := camelCase(spelled); camel != spelled {
+			c.members[camel] = v
+		}
+	}
+	return firstOf(
+		func() error { return c.one("candidateCount", "1", "a row has one answer") },
+		func() error { return c.one("responseModalities", `["TEXT"]`, "results have text only") },
+		func() error { return c.read("maxOutputTokens", &s.MaxOutputTokens) },
+		func() error { return c.read("temperature", &s.Temperature) },
+		func() error { return c.read("responseMimeType", &s.ResponseMIMEType) },
+		func() error { return c.schema(s) },
+	)
+}
+
+// one wants a member to have the value that results can carry.
+func (o lineObject) one(name, value, why string) error {
+	text := o.take(name)
+	if text == nil || strings.EqualFold(short(text), value) {
+		return nil
+	}
+	return o.wrong(name, short(text)+": "+why, "want "+value+", or leave it out")
+}
+
+func (o lineObject) schema(s *Settings) error {
+	text := o.take("responseJsonSchema")
+	if text == nil {
+		return nil
+	}
+	if err := CheckSchema(text); err != nil {
+		return o.wrong("responseJsonSchema", err.Error(), "repair the schema")
+	}
+	s.ResponseSchema = text
+	return nil
+}
+
+func camelCase(snake string) string {
+	parts := strings.Split(snake, "_")
+	for i := 1; i < len(parts); i++ {
+		if r := []rune(parts[i]); len(r) > 0 {
+			r[0] = unicode.ToUpper(r[0])
+			parts[i] = string(r)
+		}
+	}
+	return strings.Join(parts, "")
+}
