@@ -20,8 +20,8 @@ func IsDesign(path string) bool {
 
 // designFile is a template of YAML: what one plain prompt cannot say.
 type designFile struct {
-	designForm `yaml:",inline"`
-	Outputs    outputList `yaml:"outputs"`
+	Form    designForm `yaml:",inline"`
+	Outputs outputList `yaml:"outputs"`
 }
 
 // designForm is what makes one answer.
@@ -98,7 +98,7 @@ func (r *designReader) explain(err error) error {
 
 func (r *designReader) design(f designFile) (Design, error) {
 	var d Design
-	base, err := r.form(f.designForm, Settings{}, len(f.Outputs) > 0, "")
+	base, err := r.form(f.Form, Settings{}, len(f.Outputs) > 0, "")
 	if err != nil {
 		return d, err
 	}
@@ -111,7 +111,7 @@ func (r *designReader) design(f designFile) (Design, error) {
 		if slices.ContainsFunc(d.Outputs, func(p Output) bool { return p.Name == o.name }) {
 			return d, r.wrong(o.line, "outputs: two have the name %q: give each its own", o.name)
 		}
-		out, err := r.form(o.designForm, base.Settings, false, "outputs."+o.name+": ")
+		out, err := r.form(o.form, base.Settings, false, "outputs."+o.name+": ")
 		if err != nil {
 			return d, err
 		}

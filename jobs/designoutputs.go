@@ -16,7 +16,7 @@ type outputList []outputFile
 type outputFile struct {
 	name string
 	line int
-	designForm
+	form designForm
 }
 
 func (l *outputList) UnmarshalYAML(n ast.Node) error {
@@ -24,7 +24,7 @@ func (l *outputList) UnmarshalYAML(n ast.Node) error {
 	case ast.MapNode:
 		for each := n.MapRange(); each.Next(); {
 			o := outputFile{name: each.Key().GetToken().Value, line: each.Key().GetToken().Position.Line}
-			if err := yaml.NodeToValue(each.Value(), &o.designForm, yaml.Strict()); err != nil {
+			if err := yaml.NodeToValue(each.Value(), &o.form, yaml.Strict()); err != nil {
 				return err
 			}
 			*l = append(*l, o)
@@ -33,13 +33,13 @@ func (l *outputList) UnmarshalYAML(n ast.Node) error {
 	case *ast.SequenceNode:
 		for _, one := range n.Values {
 			var o struct {
-				Name       line `yaml:"name"`
-				designForm `yaml:",inline"`
+				Name line       `yaml:"name"`
+				Form designForm `yaml:",inline"`
 			}
 			if err := yaml.NodeToValue(one, &o, yaml.Strict()); err != nil {
 				return err
 			}
-			*l = append(*l, outputFile{o.Name.text, one.GetToken().Position.Line, o.designForm})
+			*l = append(*l, outputFile{o.Name.text, one.GetToken().Position.Line, o.Form})
 		}
 		return nil
 	}

@@ -83,6 +83,11 @@ func (s Spec) HasSchema() bool {
 	return slices.ContainsFunc(s.EachSettings(), func(one Settings) bool { return len(one.ResponseSchema) > 0 })
 }
 
+// HasCap says that some answers of the run have a cap by its settings.
+func (s Spec) HasCap() bool {
+	return slices.ContainsFunc(s.EachSettings(), func(one Settings) bool { return one.MaxOutputTokens > 0 })
+}
+
 // MaxOutput is the most output tokens that an answer of the run may have by its
 // settings; 0 where one is not capped, or the lines of a batch file say it each.
 func (s Spec) MaxOutput() int32 {

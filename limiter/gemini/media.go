@@ -84,6 +84,13 @@ func (p mediaPart) tokens(r *request) int64 {
 	return int64(len(p.data))*3/4/unknownPartBytes + 1
 }
 
+// EstimateMedia is what a file costs in input tokens as a part of a request to the
+// model, rather too much than too little.
+func EstimateMedia(m Model, mime string, content []byte) int64 {
+	p := mediaPart{mime: mime, data: base64.StdEncoding.AppendEncode(nil, content)}
+	return p.tokens(&request{model: m})
+}
+
 func perPage(level string, old bool) int64 {
 	if old {
 		return oldTile

@@ -15,6 +15,7 @@ import (
 type Texts struct {
 	Calls int64
 	sum   textCount
+	media int64 // tokens of pictures and the like
 }
 
 // Add takes the texts of one call and gives about how many tokens they have,
@@ -34,9 +35,13 @@ func (x *Texts) Add(texts ...string) int64 {
 	return call
 }
 
+// AddMedia takes what goes along with the texts of a call that were added: pictures,
+// sound, film, pages.
+func (x *Texts) AddMedia(tokens int64) { x.media += tokens }
+
 // Tokens is about how many tokens all have by the rules: not less than low, hardly
-// more than high.
-func (x *Texts) Tokens() (low, high int64) { return x.sum.least(), x.sum.most() }
+// more than high. Of media half is sure, as in an Estimate.
+func (x *Texts) Tokens() (low, high int64) { return x.sum.least() + x.media/2, x.sum.most() + x.media }
 
 // shape is that of the mean call.
 func (x *Texts) shape() shape {
@@ -44,6 +49,7 @@ func (x *Texts) shape() shape {
 	return shape{
 		words: float64(x.sum.words) / n, signs: float64(x.sum.signs)/n + overhead,
 		han: float64(x.sum.han) / n, foreign: float64(x.sum.foreign) / n,
+		media: 100 * float64(x.media) / n,
 	}
 }
 

@@ -31,7 +31,7 @@ func (o *answerFlags) add(fl *pflag.FlagSet) {
 // answers puts them into the run's specification.
 func (o *answerFlags) answers(cmd *cobra.Command, s *jobs.Spec, c *loaded) error {
 	given := cmd.Flags().Changed
-	asksJSON := len(s.Settings.ResponseSchema) > 0 || s.Settings.ResponseMIMEType == "application/json"
+	asksJSON, capped := s.AsksJSON(), s.HasCap()
 	s.Halt = cmp.Or(o.Halt, c.Run.Halt)
 	if asksJSON {
 		s.Reask = c.Run.Reask
@@ -39,14 +39,14 @@ func (o *answerFlags) answers(cmd *cobra.Command, s *jobs.Spec, c *loaded) error
 	if given("reask") {
 		s.Reask = o.Reask
 	}
-	s.Regrow = s.Settings.MaxOutputTokens > 0 && c.Run.Grow
+	s.Regrow = capped && c.Run.Grow
 	if given("grow") {
 		s.Regrow = o.Grow
 	}
 	switch {
 	case given("reask") && o.Reask > 0 && !asksJSON:
 		return fmt.Errorf("--reask: no answer of this run is checked; give --schema FILE or --mime application/json, or leave it out")
-	case given("grow") && o.Grow && s.Settings.MaxOutputTokens == 0:
+	case given("grow") && o.Grow && !capped:
 		return fmt.Errorf("--grow: there is no cap to grow; give --max-output-tokens, or leave it out")
 	}
 	return firstError(countOK("--reask", s.Reask, maxReask), haltOK("--halt", s.Halt))

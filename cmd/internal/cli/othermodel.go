@@ -24,7 +24,7 @@ func (o *specOptions) otherModel(s *jobs.Spec, c *loaded) error {
 	case at < 0:
 		return fmt.Errorf("--other-model %s: degrade.models declares nothing from %s to it; if data may go there, add {from: %s, to: %s, compatible: [residency]}",
 			o.OtherModel, s.Model, s.Model, o.OtherModel)
-	case len(s.Settings.ResponseSchema) > 0 && !slices.Contains(c.Degrade.Models[at].Compatible, "schema"):
+	case s.HasSchema() && !slices.Contains(c.Degrade.Models[at].Compatible, "schema"):
 		return fmt.Errorf("--other-model %s: the run has a schema, and degrade.models[%d].compatible does not say that %s keeps to one", o.OtherModel, at, o.OtherModel)
 	}
 	s.OtherModel = o.OtherModel

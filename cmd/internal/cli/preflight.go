@@ -50,7 +50,7 @@ func (l *loaded) tooDear(spec jobs.Spec, lane limiter.Lane, now time.Time) error
 
 // longestAnswer is how many tokens are held for an answer of the run, at first.
 func (l *loaded) longestAnswer(spec jobs.Spec) (int64, error) {
-	if n := int64(spec.Settings.MaxOutputTokens); n > 0 {
+	if n := int64(spec.MaxOutput()); n > 0 {
 		return n, nil
 	}
 	lanes, err := l.laneMap()

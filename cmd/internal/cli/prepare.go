@@ -86,8 +86,9 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 		return nil, err
 	}
 	b := &batch{quota: quota, left: left, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups}
-	b.Prepared, err = jobs.Prepare(ctx, in, spec,
-		jobs.PrepareOptions{Check: b.check, Invalid: left.tell(), TemplateFile: o.Template, SystemFile: o.System})
+	opts := jobs.PrepareOptions{Check: b.check, Invalid: left.tell(), Tokens: b.fileTokens}
+	o.templates(&opts)
+	b.Prepared, err = jobs.Prepare(ctx, in, spec, opts)
 	err = left.end(f, err)
 	switch {
 	case errors.Is(err, jobs.ErrNoTemplate):
@@ -104,7 +105,7 @@ func (b *batch) close() { _ = b.Close() }
 // check refuses a row that the model or its minute could never take, and adds
 // the others up.
 func (b *batch) check(r jobs.RenderedRow) error {
-	n := b.texts.Add(r.Prompt, r.System)
+	n := b.weigh(&r.Request)
 	switch {
 	case n > b.quota.context:
 		b.large = append(b.large, r.ID)

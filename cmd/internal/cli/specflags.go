@@ -35,6 +35,7 @@ type specOptions struct {
 	answerFlags
 	inputFlags
 	steerFlags
+	designFlags
 	OtherModel string
 
 	Settings       jobs.Settings
@@ -49,7 +50,7 @@ type specOptions struct {
 
 func (o *specOptions) addFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&o.Template, "template", "t", "", "`FILE` with the prompt, a Go text/template over the row's fields")
+	fl.StringVarP(&o.Template, "template", "t", "", "`FILE` with the prompt, a Go text/template over the row's fields; or .yaml with system, turns, files and outputs")
 	fl.StringVar(&o.Prompt, "prompt", "", "the prompt template itself, instead of a file")
 	fl.StringVar(&o.Name, "name", "", "a name for the run; the same name again adds what is missing")
 	fl.StringVar(&o.Kind, "kind", string(jobs.Generate), "generate or embed")
@@ -67,6 +68,7 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	o.add(fl)
 	o.addInputFlags(fl)
 	o.addSteerFlags(fl)
+	o.addDesignFlags(fl)
 	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
@@ -107,7 +109,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
 		c.featureOK("--feature", s.Feature), o.class(&s, c),
 		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
-		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.answers(cmd, &s, c), o.otherModel(&s, c),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.overDesign(&s), o.answers(cmd, &s, c), o.otherModel(&s, c),
 	} {
 		if err != nil {
 			return s, asUsage(err)
@@ -173,6 +175,9 @@ func (o *specOptions) texts(s *jobs.Spec) error {
 		return fmt.Errorf("give --template or --prompt, not both")
 	case (o.Template != "" || o.Prompt != "") && strings.HasSuffix(o.Format, "-batch"):
 		return fmt.Errorf("--format %s: lines of a batch file are sent as they are: leave the template out, or give --format jsonl", o.Format)
+	}
+	if jobs.IsDesign(o.Template) {
+		return o.readDesign(s)
 	}
 	s.Template = o.Prompt
 	return firstError(
