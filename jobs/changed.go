@@ -28,16 +28,22 @@ func (e *ChangedError) difference() string {
 }
 
 // accept refuses an enqueue that would change a run unasked.
-func (s *Store) accept(ctx context.Context, m meta, p *Prepared, update bool) error {
+func (s *Store) accept(ctx context.Context, m *meta, p *Prepared, update bool) error {
 	if was, is := queueOf(m.Spec), queueOf(p.Spec); was != is {
 		return fmt.Errorf("run %s is on queue %s, not on %s: a run keeps its lane and priority; take another --name", m.Title(), was, is)
 	}
-	if update || m.Digest == p.Digest && m.inputs == p.Inputs {
+	if !p.Mended && (update || m.Digest == p.Digest && m.inputs == p.Inputs) {
 		return nil
 	}
 	e := &ChangedError{Run: m.Run, What: differences(m.Spec, p.Spec)}
-	if err := s.compare(ctx, m, p, e); err != nil {
+	if err := s.compare(ctx, *m, p, e); err != nil {
 		return err
+	}
+	if p.Mended {
+		m.mend(p, e)
+	}
+	if update || m.Digest == p.Digest && e.adds(*m, p) {
+		return nil
 	}
 	if m.inputs != p.Inputs && (m.Digest == p.Digest || e.New+e.Removed > 0) {
 		e.What = append(e.What, "set of rows")

@@ -48,14 +48,16 @@ type EnqueueReport struct {
 // same call does the rest.
 //
 // The same name with other rows, templates or settings is a *ChangedError
-// unless Update is set.
+// unless Update is set. Rows that were left out of it (PrepareOptions.Invalid) may
+// come later: in the input that they were left out of, or in a file of InvalidRow,
+// which leaves the run's other rows alone.
 func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (EnqueueReport, error) {
 	m, known, err := s.claim(ctx, p)
 	if err != nil {
 		return EnqueueReport{}, err
 	}
 	if known {
-		if err := s.accept(ctx, m, p, o.Update); err != nil {
+		if err := s.accept(ctx, &m, p, o.Update); err != nil {
 			return EnqueueReport{}, err
 		}
 	}
@@ -66,7 +68,10 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 	was := m.Run
 	m.Spec = p.Spec
 	m.enqueuedOver(was, now)
-	m.Input, m.Digest, m.inputs, m.Updated = p.Name, p.Digest, p.Inputs, now
+	m.Digest, m.Updated = p.Digest, now
+	if !known || !p.Mended {
+		m.Input, m.LeftOut, m.inputs = p.Name, p.LeftOut, p.Inputs
+	}
 	if o.Update {
 		m.inputs = "" // until it is through: after a crash the difference is asked about again
 	}

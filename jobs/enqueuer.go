@@ -48,7 +48,7 @@ func (e *enqueuer) run(ctx context.Context, p *Prepared) (EnqueueReport, error) 
 	if err == nil {
 		err = e.takeAll(ctx)
 	}
-	if err == nil && e.o.Update {
+	if err == nil && e.o.Update && !p.Mended {
 		err = e.finishUpdate(ctx, p.Inputs)
 	}
 	if err == nil && e.kept != nil { // rows that were finished already ask for nothing

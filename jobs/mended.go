@@ -78,3 +78,20 @@ func (rec *record) parse(text string, columns []string) bool {
 	rec.object = csvObject(nil, quotedNames(columns), records[0])
 	return true
 }
+
+// mend notes that rows which were left out of the run come now. The digest of all rows
+// is not known then: the next enqueue compares them one by one.
+func (m *meta) mend(p *Prepared, e *ChangedError) {
+	e.Removed = 0 // the input has but a part of the run's rows
+	m.LeftOut = max(0, m.LeftOut-e.New/p.rowsEach())
+	m.inputs = ""
+}
+
+// adds says that the input differs from the run by nothing, or by rows that were left
+// out of it before.
+func (e *ChangedError) adds(m meta, p *Prepared) bool {
+	return e.Changed == 0 && e.Removed == 0 && (p.Mended || e.New == 0 || e.New <= (m.LeftOut-p.LeftOut)*p.rowsEach())
+}
+
+// rowsEach is how many rows of the run one of the input makes.
+func (p *Prepared) rowsEach() int64 { return max(1, p.Rows/max(1, p.Records)) }

@@ -115,12 +115,12 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
 	planned := be.expect(ctx, b, rep, now)
 	r := enqueued{
-		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed,
+		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed, Bad: b.LeftOut,
 		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
 		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit, Planned: planned,
 	}
 	t := newTable("RUN", rep.Run.Title())
-	t.row("rows", fmt.Sprintf("%s new, %s known, 0 bad", humanize.Comma(rep.New), humanize.Comma(rep.Known)))
+	t.row("rows", fmt.Sprintf("%s new, %s known, %s", humanize.Comma(rep.New), humanize.Comma(rep.Known), badRows(b.LeftOut)))
 	if rep.Changed+rep.Removed > 0 {
 		t.row("", fmt.Sprintf("%s changed, %s removed", humanize.Comma(rep.Changed), humanize.Comma(rep.Removed)))
 	}

@@ -126,3 +126,19 @@ func (l *leftOut) say(f *factory) {
 		f.say("  all of them: %s; mend each \"row\" there and give that file as INPUT, with the same --name", l.path)
 	}
 }
+
+// badRows is what enqueue says of rows that were left out.
+func badRows(n int64) string {
+	if n == 0 {
+		return "0 bad"
+	}
+	return humanize.Comma(n) + " bad and left out"
+}
+
+// validRows is what plan says of them.
+func validRows(bad int64) string {
+	if bad == 0 {
+		return ", all valid"
+	}
+	return " valid, " + humanize.Comma(bad) + " bad and left out"
+}

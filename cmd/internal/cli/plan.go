@@ -29,6 +29,7 @@ func newPlanCmd(f *factory) *cobra.Command {
 // planReport is what plan prints.
 type planReport struct {
 	Rows       int64     `json:"rows"`
+	Bad        int64     `json:"bad"`        // rows of the input that --skip-invalid left out
 	Duplicates int64     `json:"duplicates"` // rows that ask the same as one before
 	Model      string    `json:"model"`
 	Lane       string    `json:"lane"`
@@ -77,7 +78,7 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	r.Unknown, r.Duplicates = away, o.dups.count()
+	r.Unknown, r.Duplicates, r.Bad = away, o.dups.count(), b.LeftOut
 	return f.print(planTable(r, b, o.dups, f.now()), r)
 }
 

@@ -12,7 +12,7 @@ import (
 // planTable is what a person reads before going home.
 func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable {
 	t := newTable("PLAN", "")
-	t.row("rows", humanize.Comma(r.Rows)+", all valid")
+	t.row("rows", humanize.Comma(r.Rows)+validRows(r.Bad))
 	if r.Duplicates > 0 {
 		t.row("", fmt.Sprintf("%s ask the same as another row: %s", humanize.Comma(r.Duplicates), dups.examples()))
 	}

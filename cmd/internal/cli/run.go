@@ -85,6 +85,9 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 // the input asks for stays as it is.
 func (o *runOptions) accept(ctx context.Context, sink *jobs.FileSink, b *batch, inputs []string) error {
 	d, err := sink.Compare(ctx, b.Prepared)
+	if b.Mended {
+		d.Others = 0 // it has but a part of the rows
+	}
 	if err != nil || o.Update || d.Missing == 0 || d.Changed+d.Others == 0 {
 		return err
 	}
