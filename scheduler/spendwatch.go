@@ -147,6 +147,9 @@ func stopWords(o CapOutlook) string {
 
 // setCommand is what raises the cap.
 func setCommand(o CapOutlook) string {
+	if run, is := strings.CutPrefix(o.Node, "run/"); is && o.Name == "usd_total" {
+		return "nightshift set " + run + " --max-cost DOLLARS"
+	}
 	return fmt.Sprintf("nightshift spend set %s %s AMOUNT", shownNode(o.Node), o.Name)
 }
 

@@ -160,6 +160,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 			t.row("but", s)
 		}
 	}
+	be.steerRows(t, rep.Run, now)
 	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", name, name))
 	if err := f.print(t, r); err != nil {
 		return err

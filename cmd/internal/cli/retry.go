@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
@@ -22,7 +22,10 @@ func newRetryCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry [RUN]",
 		Short: "Enqueue the rows of a run that have no good answer again",
-		Args:  cobra.MaximumNArgs(1),
+		Long: "Enqueues the rows of RUN (default: the latest) that ended without a good answer again: all of them, or with\n" +
+			"--only those of some causes or states, as `nightshift errors` lists them: --only rate_limit,expired. What still\n" +
+			"keeps the run from working (its brake, its cap, a pause) is said.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
 				return runRetry(cmd.Context(), o, be, run)
@@ -34,13 +37,56 @@ func newRetryCmd(f *factory) *cobra.Command {
 }
 
 func runRetry(ctx context.Context, o *retryOptions, be *backend, run jobs.Run) error {
+	before, err := be.store.Counts(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	if err := be.pastDeadline(run, o.now()); err != nil && before.Bad() > 0 {
+		return err
+	}
 	n, err := be.retry(ctx, run, o.Only)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "%s: %s rows enqueued again\n", run.Title(), humanize.Comma(n))
+	fmt.Fprintf(o.Out, "%s: %s enqueued again\n", run.Title(), plural(int(n), "row"))
 	if n == 0 {
 		o.say("nothing to retry; `nightshift errors %s` lists what failed", typed(run))
+		return nil
+	}
+	after, err := be.store.Counts(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	o.say("before: %s", countsLine(before))
+	o.say("now:    %s", countsLine(after))
+	return be.retryHeld(ctx, o.streams, run, o.now())
+}
+
+// pastDeadline refuses a retry whose rows would end at once.
+func (b *backend) pastDeadline(run jobs.Run, now time.Time) error {
+	if run.Spec.Steer.Late(now) == 0 {
+		return nil
+	}
+	name := typed(run)
+	return fmt.Errorf("the deadline of %s has passed (%s): its rows would end at once, nothing was enqueued.\n"+
+		"  nightshift set %s --deadline TIME (or none) first, then nightshift retry %s",
+		run.Title(), showDeadline(b.conf, run.Spec, now), name, name)
+}
+
+// retryHeld says what keeps the rows from being called for all the same.
+func (b *backend) retryHeld(ctx context.Context, s *streams, run jobs.Run, now time.Time) error {
+	if _, tripped, err := b.store.Brake(ctx, run.ID); err != nil {
+		return err
+	} else if tripped {
+		s.say("its brake holds it: nightshift resume %s lets them go on", typed(run))
+		return nil
+	}
+	pauses, err := b.lim.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	if p := pauseOf(pauses, run); p != nil {
+		s.say("they wait: %s", pauseSentence(p, now))
 	}
 	return nil
 }

@@ -201,6 +201,7 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
 	t.row("workers", servedBy(workers, slots, be.living(fleet)))
 	t.row("state", s.phase())
+	be.steerRows(t, run, now)
 	if line := plannedLine(run.Planned, now); line != "" {
 		t.row("expected", line)
 	}
@@ -216,6 +217,8 @@ func nextCommand(run jobs.Run, s runStatus) string {
 	switch {
 	case s.project != "":
 		return fmt.Sprintf("nightshift status %s --project %s", name, shellWord(s.project))
+	case s.counts.Open() > 0 && s.hold.paused && s.hold.unsure:
+		return "nightshift set " + name + " --max-cost DOLLARS"
 	case s.counts.Open() > 0 && s.Workers == 0:
 		return "nightshift worker"
 	case s.counts.Open() > 0:

@@ -118,3 +118,23 @@ func (b *backend) unwatched(ctx context.Context, s jobs.Steering) (string, error
 	}
 	return fmt.Sprintf("warning: no scheduler runs, so that nobody keeps %s; start one with `nightshift scheduler`", strings.Join(what, " and ")), nil
 }
+
+// steerRows say how a run is steered, as far as it is.
+func (b *backend) steerRows(t *dataTable, run jobs.Run, now time.Time) {
+	s := run.Spec.Steer
+	for _, x := range []struct {
+		is   bool
+		name string
+		add  string
+	}{
+		{s.Window != "", jobs.SetWindow, ""},
+		{!s.Deadline.IsZero(), jobs.SetDeadline, map[string]string{"": "; then open rows end", jobs.LateStop: "; then open rows end",
+			jobs.LateContinue: "; it goes on then", jobs.LateUpgrade: "; more is done to make it"}[s.OnLate]},
+		{s.MaxCost > 0, jobs.SetMaxCost, ""},
+		{s.Weight > 1, jobs.SetWeight, " times the part of others"},
+	} {
+		if x.is {
+			t.row(x.name, settingNamed(x.name).shown(b.conf, run.Spec, now)+x.add)
+		}
+	}
+}
