@@ -31,6 +31,7 @@ type FileSink struct {
 	regular  bool     // file is one: no pipe, no device
 	fallback string
 	have     map[string]saved // by row id
+	spent    int64            // of what the file held, in micro-dollars
 
 	mu      sync.Mutex
 	added   map[digest]struct{} // row ids that were put

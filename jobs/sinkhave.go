@@ -30,12 +30,18 @@ func (f *FileSink) Known() int {
 	return n
 }
 
+// Spent is what the results that the file held when it was opened have cost, in
+// micro-dollars.
+func (f *FileSink) Spent() int64 { return f.spent }
+
 // learn takes one line of the file; the last line of a row counts.
 func (f *FileSink) learn(line []byte) bool {
 	var r struct {
 		Row    string `json:"id"`
 		Status string `json:"status"`
 		Key    string `json:"key"`
+
+		MicroUSD int64 `json:"cost_micro_usd"`
 	}
 	if json.Unmarshal(line, &r) != nil || r.Row == "" {
 		return false
@@ -43,6 +49,7 @@ func (f *FileSink) learn(line []byte) bool {
 	if _, ok := f.have[r.Row]; ok {
 		f.double = true
 	}
+	f.spent += r.MicroUSD
 	s := saved{state: ParseState(r.Status)}
 	if s.state.Good() && r.Key == "" {
 		s.state = None // nobody can say what it was made from

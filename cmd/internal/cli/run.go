@@ -56,7 +56,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err := o.accept(ctx, sink, b, inputs); err != nil {
 		return firstError(err, sink.Close())
 	}
-	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steered})
+	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steeredWith(sink)})
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}

@@ -105,6 +105,11 @@ func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, n
 	if err := be.runWatch().Apply(ctx, is); err != nil {
 		return err
 	}
+	if was.Spec.Steer.MaxCost == 0 {
+		if err := be.countSpent(ctx, is, 0, now); err != nil {
+			return err
+		}
+	}
 	t := newTable("SETTING", "WAS", "IS")
 	var list []settingShown
 	var said []string

@@ -96,7 +96,7 @@ func (b *backend) steered(ctx context.Context, run jobs.Run) error {
 	if !run.Spec.Steer.Watched() {
 		return nil
 	}
-	return b.runWatch().Apply(ctx, run)
+	return firstError(b.runWatch().Apply(ctx, run), b.countSpent(ctx, run, 0, time.Now()))
 }
 
 // unwatched warns where nobody keeps what the run asks for; "" where somebody does,

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/limiter/gemini"
+)
+
+// countSpent lets a run's cap know what its calls have cost before there was one: a
+// cap counts the run's whole life. What is counted already stays.
+func (b *backend) countSpent(ctx context.Context, run jobs.Run, before int64, now time.Time) error {
+	if run.Spec.Steer.MaxCost == 0 {
+		return nil
+	}
+	zone := b.conf.spendZone()
+	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), run.Created.In(zone), now.In(zone))
+	if err != nil {
+		return err
+	}
+	used := before
+	for _, s := range samples {
+		if s.Run == run.ID {
+			used += s.MicroUSD
+		}
+	}
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if used == 0 || err != nil {
+		return err
+	}
+	return b.lim.Restore(ctx, limiter.Snapshot{Scope: b.conf.scope(), At: now, Counters: []limiter.Counter{{
+		Lane: lane, Node: "run/" + run.ID, Class: run.Spec.Class, Unit: limiter.MicroUSD, Window: limiter.Ever, Start: time.UnixMilli(0), Used: used}}})
+}
+
+// steeredWith is steered where the results file knows what was spent before: a Redis
+// of our own forgets it with the process.
+func (s *session) steeredWith(sink *jobs.FileSink) func(context.Context, jobs.Run) error {
+	return func(ctx context.Context, run jobs.Run) error {
+		if err := s.steered(ctx, run); err != nil || s.embedded == nil {
+			return err
+		}
+		return s.countSpent(ctx, run, sink.Spent(), time.Now())
+	}
+}
