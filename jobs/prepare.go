@@ -119,6 +119,9 @@ func checkSpec(spec Spec) error {
 	if err := checkOutputs(spec); err != nil {
 		return err
 	}
+	if err := CheckTier(spec.Kind, spec.Steer.ServiceTier); err != nil {
+		return err
+	}
 	if _, err := ParseHalt(spec.Halt); err != nil {
 		return fmt.Errorf("halt: %w", err)
 	}

@@ -26,9 +26,10 @@ type Result struct {
 	Raw       string          `json:"raw,omitempty"`    // the first answer as it came, where Output is not that: it was asked again, or JSON was taken out of a fence
 	Parsed    json.RawMessage `json:"parsed,omitempty"` // the answer as JSON when the run asks for JSON
 	Embedding []float32       `json:"embedding,omitempty"`
-	Fields    json.RawMessage `json:"fields,omitempty"`     // the row's own fields, unchanged
-	Model     string          `json:"model,omitempty"`      // the version that served
-	Instead   string          `json:"instead_of,omitempty"` // the run's model, where another one answered that the run allows
+	Fields    json.RawMessage `json:"fields,omitempty"`       // the row's own fields, unchanged
+	Model     string          `json:"model,omitempty"`        // the version that served
+	Instead   string          `json:"instead_of,omitempty"`   // the run's model, where another one answered that the run allows
+	Tier      string          `json:"service_tier,omitempty"` // the tier that served, and was paid: "standard", "flex", "priority"; of generation only
 	Finish    string          `json:"finish_reason,omitempty"`
 	Usage     *Usage          `json:"usage,omitempty"`
 	MicroUSD  *int64          `json:"cost_micro_usd,omitempty"` // absent when no price is known

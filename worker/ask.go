@@ -33,6 +33,7 @@ func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
 // configOf are the request's settings with what the row's draft changes.
 func configOf(j *job) genai.GenerateContentConfig {
 	config, d := j.shape.config, j.draft
+	config.ServiceTier = j.wireTier()
 	config.MaxOutputTokens = cmp.Or(d.Cap, config.MaxOutputTokens)
 	if d.Hot {
 		t := heat(config.Temperature)

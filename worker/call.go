@@ -16,13 +16,18 @@ import (
 // call asks Gemini once through the transport, which takes the permit, and
 // reads what came. Full asks for a place in the line only.
 func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
-	ctx, cancel := context.WithTimeout(ctx, l.w.cfg.CallTimeout)
+	l.takeTier(ctx, j)
+	ctx, cancel := context.WithTimeout(ctx, l.callTime(j))
 	defer cancel()
 	ctx, seen := gemini.Observe(gemini.WithCaller(ctx, l.caller(j, full)))
 	out, err := l.ask(ctx, j)
 	j.called = seen.Permit != nil && seen.Degraded == nil // another model's permit ends no place in this line
 	if j.instead = ""; seen.Degraded != nil {
 		j.instead = j.run.Spec.Model
+	}
+	if l.flexMet(context.WithoutCancel(ctx), j, seen) {
+		l.meter(j, &out, seen)
+		return l.shedByFlex(context.WithoutCancel(ctx), j)
 	}
 	if err != nil || seen.Denied != nil || seen.Verdict != nil {
 		return l.failed(ctx, j, out, seen, err)
@@ -116,6 +121,7 @@ func message(got outcome, err error) string {
 // meter notes what the call took.
 func (l *lane) meter(j *job, out *outcome, seen *gemini.Observation) {
 	j.took = seen.Took
+	j.servedBy(seen)
 	j.waited = max(l.waitedBy(j)-seen.Took, 0)
 	if seen.HasUsage {
 		u := seen.Usage

@@ -108,7 +108,7 @@ func (l *lane) result(j *job, out outcome) jobs.Result {
 	return jobs.Result{
 		Row: j.row, Run: j.task.Run, Index: j.task.Index, Status: out.end.String(),
 		Output: out.output, Raw: j.raw(out), Parsed: out.parsed, Embedding: out.embedding, Fields: j.begun.Fields,
-		Model: out.model, Instead: j.instead, Finish: out.finish, Usage: j.draft.Usage.Add(out.usage), MicroUSD: addCost(j.draft.MicroUSD, j.microUS),
+		Model: out.model, Instead: j.instead, Tier: j.served, Finish: out.finish, Usage: j.draft.Usage.Add(out.usage), MicroUSD: addCost(j.draft.MicroUSD, j.microUS),
 		Attempts: j.attempt, WaitedMS: max(j.waited, j.begun.Waits.Total()).Milliseconds(), WaitsMS: j.begun.Waits.Millis(), TookMS: j.took.Milliseconds(),
 		Error: out.fail, Key: j.key, Finished: l.w.cfg.Now().UTC(),
 	}

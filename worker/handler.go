@@ -27,7 +27,11 @@ type job struct {
 	called    bool   // a permit was given
 	instead   string // the run's model, when another answered
 	request   jobs.Request
-	shape     *shape // of the request
+	shape     *shape    // of the request
+	tier      string    // that the call asks for; "": the API's default
+	probe     bool      // it is the fleet's look whether flex serves again
+	flex      FlexState // after flex shed the call
+	served    string    // the tier that served; "": no call was
 	key       string
 	waited    time.Duration // from enqueue to the permit
 	took      time.Duration

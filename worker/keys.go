@@ -12,6 +12,9 @@ const (
 // began, as a Unix time in milliseconds.
 func failingKey(lane string) string { return "nightshift:{failing:" + lane + "}" }
 
+// flexKey is how it stands with a lane's flex tier (lua/flex.lua).
+func flexKey(lane string) string { return "nightshift:{flex:" + lane + "}" }
+
 func asynqKey(queue, name string) string { return "asynq:{" + queue + "}:" + name }
 
 // asynqQueues is the set of all queues.

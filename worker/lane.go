@@ -38,6 +38,7 @@ type lane struct {
 	recent lastCalls
 	way    way
 	holds  holds
+	flex   flex
 }
 
 // watchLanes starts a server for each lane that has queues, as they appear.
@@ -114,7 +115,7 @@ func (l *lane) asynqConfig() asynq.Config {
 		DelayedTaskCheckInterval: forwardCheck,
 		// Longer than the longest call and its storing, or asynq would hand a
 		// task to somebody else while its call is being paid for.
-		ShutdownTimeout: l.w.cfg.CallTimeout + storeTimeout + time.Minute,
+		ShutdownTimeout: l.w.cfg.longestCall() + storeTimeout + time.Minute,
 		IsFailure:       isFailure,
 		RetryDelayFunc:  retryDelay,
 		ErrorHandler:    asynq.ErrorHandlerFunc(l.taskError),

@@ -44,6 +44,9 @@ type Config struct {
 	// CallTimeout bounds one call. Default 4 min: less than a permit's lease
 	// (limiter.DefaultLease) and a task's timeout. A drain takes as long.
 	CallTimeout time.Duration
+	// FlexTimeout bounds one call by the flex tier, where it is longer. Default 15 min,
+	// the longest that flex is said to take.
+	FlexTimeout time.Duration
 	// Attempts is how often a row is tried when its run does not say. Default 5.
 	Attempts int
 
@@ -66,6 +69,10 @@ type Config struct {
 	Now      func() time.Time  // nil means time.Now
 }
 
+// DefaultFlexTimeout is how long a call by the flex tier may take
+// (https://ai.google.dev/gemini-api/docs/flex-inference).
+const DefaultFlexTimeout = 15 * time.Minute
+
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.Redis == nil:
@@ -79,6 +86,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Concurrency = cmp.Or(max(c.Concurrency, 0), 32)
 	c.CallTimeout = cmp.Or(max(c.CallTimeout, 0), 4*time.Minute)
+	c.FlexTimeout = cmp.Or(max(c.FlexTimeout, 0), DefaultFlexTimeout)
 	c.Attempts = cmp.Or(max(c.Attempts, 0), 5)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

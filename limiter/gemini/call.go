@@ -117,7 +117,7 @@ func (c *call) estimate() error {
 	if c.guess, err = c.t.cfg.Estimator.Ask(c.ask); err != nil {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
-	c.obs.Estimate = c.guess.Amounts
+	c.obs.Estimate, c.obs.Tier = c.guess.Amounts, c.guess.tier
 	return c.fitsContext()
 }
 

@@ -204,6 +204,9 @@ func unknownFollows(v Verdict, l Ledger) Consequence {
 // so no job is to blame.
 func backoffFollows(v Verdict, l Ledger) Consequence {
 	c := Consequence{Job: JobPart{Action: JobRetries, Lane: v.Scope != ScopeJob}, Lift: liftItself}
+	if v.Reason == ReasonFlex {
+		c.Job = waits(l.until(v, unknownWait), "waiting for capacity of the flex tier", v)
+	}
 	if v.Scope.own() {
 		return c
 	}

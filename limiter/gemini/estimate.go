@@ -31,7 +31,8 @@ type Estimate struct {
 	cache   string     // name of the cached content that is used
 	media   Modalities // of Input
 	shape   shape
-	answers int64 // candidates
+	answers int64  // candidates
+	tier    string // that the request asks for; "" for the API's own default
 }
 
 // DefaultQuantile is the part of calls, in ppm, whose output stays within its
@@ -98,7 +99,7 @@ func (e *Estimator) byRule(r *request) Estimate {
 	s.media += float64(e.cachedTokens(r.cached))
 	return Estimate{
 		Input: int64(math.Ceil(s.tokens())), Output: r.output(), Least: least,
-		cache: r.cached, media: r.counted, shape: s, answers: max(1, r.answers),
+		cache: r.cached, media: r.counted, shape: s, answers: max(1, r.answers), tier: r.tier,
 	}
 }
 

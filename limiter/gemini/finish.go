@@ -83,10 +83,13 @@ func (c *call) end(a *answer, got Answer, err error) {
 func (c *call) judge(a *answer, got Answer) {
 	now := c.t.cfg.Now()
 	if got.Err == nil && got.Status/100 == 2 {
-		c.obs.Verdict = judgeAnswer(a, c.route, got.Header, now)
+		if v := judgeAnswer(a, c.route, got.Header, now); v != nil {
+			*v = flexVerdict(*v, c.guess.tier)
+			c.obs.Verdict = v
+		}
 		return
 	}
-	v := Classify(got, now)
+	v := flexVerdict(Classify(got, now), c.guess.tier)
 	if c.neverFits(v) {
 		v = Verdict{Kind: Permanent, Scope: ScopeJob, Reason: reasonNeverFits, Limit: v.Limit, Bucket: v.Bucket, Evidence: v.Evidence}
 	}
@@ -158,26 +161,17 @@ func (c *call) assume(used *limiter.Amounts) {
 	}
 	c.obs.Assumed = true
 	c.priceOf(Usage{Prompt: used[limiter.InputTokens], PromptByModality: c.guess.media,
-		Candidates: min(used[limiter.OutputTokens], assumedOutput)})
+		Candidates: min(used[limiter.OutputTokens], assumedOutput), Tier: c.guess.tier})
 	used[limiter.MicroUSD] = min(held, c.obs.MicroUSD)
 }
 
 func (c *call) fillUsage(used *limiter.Amounts, a *answer, got Answer) {
 	u := a.usage
-	u.Tier, u.Searches = servedTier(got.Header, u.Tier), a.searches
+	u.Tier, u.Searches = servedTier(got.Header, u.Tier, c.guess.tier), a.searches
 	c.obs.Usage = u
 	used[limiter.InputTokens], used[limiter.OutputTokens] = u.Input(), u.Output()
 	c.priceOf(u)
 	used[limiter.MicroUSD] = c.obs.MicroUSD
-}
-
-// servedTier is the tier that served: over the priority limit the API falls
-// back to standard and says so in a header.
-func servedTier(h http.Header, reported string) string {
-	if tier := h.Get("X-Gemini-Service-Tier"); tier != "" {
-		return tierName(tier, "")
-	}
-	return reported
 }
 
 func (c *call) learn(a *answer, got Answer) {

@@ -22,6 +22,7 @@ type Observation struct {
 	HasUsage    bool            // the provider reported usage
 	Used        limiter.Amounts // what the permit was settled with
 	Status      int             // HTTP status; 0 when there was no answer
+	Tier        string          // the service tier that was asked for; which one served is Usage.Tier. "" for the API's default, standard
 	Finish      string          // the worst finishReason, or "" when there was none
 	Waited      time.Duration   // for the permit
 	Took        time.Duration   // from sending to the last byte

@@ -112,8 +112,11 @@ type redisLog struct{}
 func (redisLog) Printf(context.Context, string, ...any) {}
 
 // taskTimeout is asynq's bound on one handler: a call, the wait for a slot, and
-// time to store the answer.
-func taskTimeout(c *loaded) time.Duration { return c.Worker.CallTimeout + 5*time.Minute }
+// time to store the answer. A run's tier may change while its tasks wait, so that a
+// call by flex counts.
+func taskTimeout(c *loaded) time.Duration {
+	return max(c.Worker.CallTimeout, c.Worker.FlexTimeout) + 5*time.Minute
+}
 
 const minRedis = "6.2"
 

@@ -119,6 +119,8 @@ type RunConfig struct {
 	IDColumn string `yaml:"id_column"`
 	Encoding string `yaml:"encoding"`
 
+	ServiceTier string `yaml:"service_tier"` // flex, standard, priority or auto; default the API's own, standard
+
 	Reask int    `yaml:"reask"` // how often an answer that breaks the schema is asked for again; default 1
 	Grow  bool   `yaml:"grow"`  // ask once more, with twice the cap, when an answer reaches max_output_tokens
 	Halt  string `yaml:"halt"`  // when a run stops by itself: "fail=20%/200", "same=50", both, or off; default same=50
@@ -129,6 +131,7 @@ type WorkerConfig struct {
 	Concurrency int           `yaml:"concurrency"`  // calls in flight for each lane and process; default 32
 	Attempts    int           `yaml:"attempts"`     // real failures before a row fails; default 5
 	CallTimeout time.Duration `yaml:"call_timeout"` // of one call; default 2m
+	FlexTimeout time.Duration `yaml:"flex_timeout"` // of one call by the flex tier, which may take that long; default 15m
 }
 
 // RecordsConfig is where call records go.
@@ -212,6 +215,7 @@ func defaults() map[string]any {
 		"worker.concurrency":  32,
 		"worker.attempts":     5,
 		"worker.call_timeout": "2m",
+		"worker.flex_timeout": "15m",
 		"records.keep":        "48h",
 		"time_zone":           "America/Los_Angeles",
 		"spend.soft_ratio":    0.92,

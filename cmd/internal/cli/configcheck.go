@@ -38,6 +38,7 @@ func (l *loaded) check() error {
 		atLeast("worker.concurrency", int64(c.Worker.Concurrency), 1),
 		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
+		atLeast("worker.flex_timeout (in seconds)", int64(c.Worker.FlexTimeout/time.Second), 60), c.checkTier(),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
 		zoneOK("time_zone", c.TimeZone), c.checkSpend(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),

@@ -56,10 +56,10 @@ func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, on
 		Redis: b.rdb, Store: b.store, Gate: b.lim, Client: client,
 		Scope: b.conf.scope(), Models: out.lanes,
 		Concurrency: b.conf.Worker.Concurrency,
-		CallTimeout: b.conf.Worker.CallTimeout,
-		Attempts:    b.conf.Worker.Attempts,
-		KeyRemedy:   b.conf.keyRemedy(),
-		Limits:      digest(b.conf.limiterConfig()),
-		Sink:        sink, Spool: spool, OnResult: onResult, Logger: b.log,
+		CallTimeout: b.conf.Worker.CallTimeout, FlexTimeout: b.conf.Worker.FlexTimeout,
+		Attempts:  b.conf.Worker.Attempts,
+		KeyRemedy: b.conf.keyRemedy(),
+		Limits:    digest(b.conf.limiterConfig()),
+		Sink:      sink, Spool: spool, OnResult: onResult, Logger: b.log,
 	})
 }

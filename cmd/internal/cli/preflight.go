@@ -37,7 +37,7 @@ func (l *loaded) tooDear(spec jobs.Spec, lane limiter.Lane, now time.Time) error
 	if err != nil {
 		return err
 	}
-	bill := l.prices().Bill(model, gemini.Usage{Candidates: longest}, now)
+	bill := l.prices().Bill(model, gemini.Usage{Candidates: longest, Tier: spec.Steer.DearestTier()}, now)
 	cost, conf := bill.MicroUSD(), l.limiterConfig()
 	for _, x := range conf.MoneyLimits(lane, runPath(jobs.Run{Spec: spec}), spec.Feature) {
 		if most := conf.MostOf(spec.Class, x); cost > most {

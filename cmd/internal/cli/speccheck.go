@@ -50,7 +50,7 @@ func (o *specOptions) numbers(cmd *cobra.Command) error {
 var (
 	embedFlags    = []string{"dimensions", "task-type"}
 	generateFlags = []string{
-		"system", "schema", "mime", "temperature", "top-p", "top-k", "seed", "thinking-budget", "max-output-tokens", "stop", "reask", "grow",
+		"system", "schema", "mime", "temperature", "top-p", "top-k", "seed", "thinking-budget", "max-output-tokens", "stop", "reask", "grow", "service-tier",
 	}
 )
 

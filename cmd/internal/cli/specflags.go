@@ -36,6 +36,7 @@ type specOptions struct {
 	inputFlags
 	steerFlags
 	designFlags
+	tierFlags
 	OtherModel string
 
 	Settings       jobs.Settings
@@ -69,6 +70,7 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	o.addInputFlags(fl)
 	o.addSteerFlags(fl)
 	o.addDesignFlags(fl)
+	o.addTierFlags(fl)
 	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
@@ -110,6 +112,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		c.featureOK("--feature", s.Feature), o.class(&s, c),
 		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
 		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.overDesign(&s), o.answers(cmd, &s, c), o.otherModel(&s, c),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.answers(cmd, &s, c), o.tier(&s, c), o.otherModel(&s, c),
 	} {
 		if err != nil {
 			return s, asUsage(err)

@@ -33,7 +33,7 @@ func (v *visit) admitLocked(now time.Time, n need) *reply {
 		return nil
 	}
 	v.lane.sent.add(now, n)
-	v.fault = s.pickLocked(hit{seq: v.call.Seq, since: now.Sub(s.start), model: v.q.model, content: v.q.generate != nil, prompts: v.q.prompts})
+	v.fault = s.pickLocked(hit{seq: v.call.Seq, since: now.Sub(s.start), model: v.q.model, tier: v.q.tier(), content: v.q.generate != nil, prompts: v.q.prompts})
 	limits := s.limitsLocked(v.model)
 	r := v.refuseLocked(now, limits, n)
 	if r != nil {

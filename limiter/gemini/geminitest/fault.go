@@ -19,6 +19,7 @@ type Fault struct {
 	Until time.Duration // to this time after the start; 0: no end
 	Text  string        // only calls whose prompt has this text
 	Model string        // only calls of this model
+	Tier  string        // only calls that ask for this service tier: "flex"
 	Times int64         // at most so often; 0: no limit
 	Retry time.Duration // what the hint of a 429 says; 0: what is likely
 	// Answer is what the kind FaultAnswer sends.
@@ -42,6 +43,8 @@ func (f *Fault) check() error {
 		return fmt.Errorf("fault %s: calls %d to %d are none", f.Kind, f.First, f.Last)
 	case f.After < 0 || f.Until != 0 && f.Until <= f.After:
 		return fmt.Errorf("fault %s: from %s until %s is no time", f.Kind, f.After, f.Until)
+	case f.Tier != "" && tierFactors[f.Tier] == 0:
+		return fmt.Errorf("fault %s: %q is no service tier; want standard, flex or priority", f.Kind, f.Tier)
 	case f.Times < 0 || f.Retry < 0:
 		return fmt.Errorf("fault %s: times and retry cannot be negative", f.Kind)
 	case (f.Kind == FaultAnswer) != (f.Answer != nil):
@@ -63,14 +66,15 @@ type hit struct {
 	seq     int64
 	since   time.Duration // since the start
 	model   string
-	content bool // the method generates
+	tier    string // that was asked for
+	content bool   // the method generates
 	prompts []*prompt
 }
 
 func (f *Fault) matches(h hit) bool {
 	return (f.First == 0 || h.seq >= f.First) && (f.Last == 0 || h.seq <= f.Last) &&
 		h.since >= f.After && (f.Until == 0 || h.since < f.Until) &&
-		(f.Model == "" || f.Model == h.model) &&
+		(f.Model == "" || f.Model == h.model) && (f.Tier == "" || f.Tier == h.tier) &&
 		(h.content || stages[f.Kind] != stageContent) &&
 		(f.Text == "" || slices.ContainsFunc(h.prompts, func(p *prompt) bool { return p.contains(f.Text) }))
 }

@@ -45,6 +45,8 @@ func TestParseFault(t *testing.T) {
 		"500@10s-":                 {Kind: "500", After: 10 * time.Second},
 		"safety~id: 7 @ 5=x":       {Kind: "safety", Text: "id: 7 @ 5=x"},
 		"504=50%/gemini-3.8-flash": {Kind: "504", Share: 0.5, Model: "gemini-3.8-flash"},
+		"503=30%+flex":             {Kind: "503", Share: 0.3, Tier: "flex"},
+		"slow@2m0s-+flex~x":        {Kind: "slow", After: 2 * time.Minute, Tier: "flex", Text: "x"},
 		"reset@40-":                {Kind: "reset", First: 40},
 	}
 	for text, want := range good {
@@ -60,6 +62,7 @@ func TestParseFault(t *testing.T) {
 		"":             "no such kind",
 		"418":          "no such kind",
 		"503=":         "no probability",
+		"503+batch":    "no service tier",
 		"503=200%":     "not above 0 and at most 100%",
 		"503=x":        "no probability",
 		"503@0":        "neither a call",

@@ -15,6 +15,7 @@ import (
 //	@2m-  @2m-4m     by time since the start
 //	*3               at most so often
 //	/gemini-3.8-flash      only this model
+//	+flex            only calls that ask for this service tier
 //	~some text       only prompts that have the text; must be last
 //
 // revoke-key@100 refuses the key that call 100, or the next one after it, came with.
@@ -25,7 +26,7 @@ func ParseFault(s string) (Fault, error) {
 	if hasText && text == "" {
 		return f, fmt.Errorf("fault %q: no text after ~", s)
 	}
-	kind, rest := splitAt(head, "(=@*/")
+	kind, rest := splitAt(head, "(=@*/+")
 	f.Kind = FaultKind(kind)
 	if hint, ok := strings.CutPrefix(rest, "("); ok {
 		hint, after, closed := strings.Cut(hint, ")")
@@ -41,7 +42,7 @@ func ParseFault(s string) (Fault, error) {
 	for rest != "" {
 		var option string
 		sign := rest[0]
-		option, rest = splitAt(rest[1:], "=@*/")
+		option, rest = splitAt(rest[1:], "=@*/+")
 		if err := f.option(sign, option); err != nil {
 			return f, fmt.Errorf("fault %q: %w", s, err)
 		}
@@ -72,6 +73,10 @@ func (f *Fault) option(sign byte, s string) (err error) {
 	case '/':
 		if f.Model = s; s == "" {
 			err = errors.New("no model after /")
+		}
+	case '+':
+		if f.Tier = s; s == "" {
+			err = errors.New("no service tier after +")
 		}
 	default:
 		err = fmt.Errorf("%q is not understood", string(sign)+s)
@@ -142,6 +147,7 @@ func (f Fault) String() string {
 	write(f.Until > 0, "%s", f.Until)
 	write(f.Times > 0, "*%d", f.Times)
 	write(f.Model != "", "/%s", f.Model)
+	write(f.Tier != "", "+%s", f.Tier)
 	write(f.Text != "", "~%s", f.Text)
 	return b.String()
 }
