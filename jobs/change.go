@@ -97,6 +97,9 @@ func (r Run) changed(by SetBy, names []string, at time.Time, change func(*Spec) 
 	if err := spec.Steer.Check(); err != nil {
 		return r, err
 	}
+	if err := CheckTier(spec.Kind, spec.Steer.ServiceTier); err != nil {
+		return r, err
+	}
 	out := r
 	out.Spec.Steer, out.Spec.Halt, out.Spec.Attempts, out.Spec.MaxWait = spec.Steer, spec.Halt, spec.Attempts, spec.MaxWait
 	out.Changes++
