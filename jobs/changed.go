@@ -80,35 +80,19 @@ func encoded(v any) string {
 
 // compare counts what Update would do.
 func (s *Store) compare(ctx context.Context, m meta, p *Prepared, e *ChangedError) error {
-	head := []any{runPrefix(m.ID), m.shards}
-	args := head
-	ask := func() error {
-		if len(args) == len(head) {
-			return nil
+	err := s.eachCode(ctx, m, p, func(_ RowKey, code byte) {
+		switch {
+		case code == 0:
+			e.New++
+		case code&changedBit != 0:
+			e.Changed++
+		default:
+			e.Same++
 		}
-		out, err := s.call(ctx, compareScript, []string{runKey(m.ID)}, args, 3)
-		if err != nil {
-			return fmt.Errorf("compare: %w", err)
-		}
-		e.New += integer(out[0])
-		e.Same += integer(out[1])
-		e.Changed += integer(out[2])
-		args = head
-		return nil
-	}
-	err := p.Each(ctx, func(row RenderedRow) error {
-		ids, err := idAndKey(row)
-		if err != nil {
-			return err
-		}
-		if args = append(args, ids); len(args) < 1000 {
-			return nil
-		}
-		return ask()
 	})
-	if err == nil {
-		err = ask()
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
 	}
 	e.Removed = m.Rows - e.Same - e.Changed
-	return err
+	return nil
 }

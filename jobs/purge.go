@@ -39,8 +39,7 @@ func (s *Store) Purge(ctx context.Context, run string, o PurgeOptions) (PurgeRep
 	if err := errors.Join(s.Unwatch(ctx, run), s.rdb.ZRem(ctx, keyRuns, run).Err()); err != nil {
 		return r, err
 	}
-	keys := append(m.keys(), countKey(run), endKey(run), draftKey(run), brakeKey(run), goodKey(run), takingKey(run), fileKey(run), waitsKey(run))
-	if err := inBatches(keys, 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() }); err != nil {
+	if err := inBatches(append(m.keys(), m.single()...), 100, func(batch []string) error { return s.rdb.Unlink(ctx, batch...).Err() }); err != nil {
 		return r, err
 	}
 	if dir != "" {
@@ -79,6 +78,11 @@ func (s *Store) forgetName(ctx context.Context, run string) error {
 		}
 	}
 	return nil
+}
+
+// single are the keys of a run that there is one of, but for its record.
+func (m meta) single() []string {
+	return []string{countKey(m.ID), endKey(m.ID), draftKey(m.ID), brakeKey(m.ID), goodKey(m.ID), takingKey(m.ID), fileKey(m.ID), waitsKey(m.ID)}
 }
 
 // keys are those of a run that there are several of.

@@ -27,6 +27,7 @@ type Scheduler struct {
 	Bypass    *BypassWatch
 	Learner   *Learner    // nil: floors are the configured ones
 	Spend     *SpendWatch // nil: nobody tells how far caps are spent
+	Keeper    *Keeper     // nil: runs are kept until they are purged
 	// Also runs while this process leads; each ends when its context does.
 	Also []func(context.Context)
 
@@ -110,6 +111,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	}
 	if s.Spend != nil {
 		every(spendEvery, "looking at what is spent", s.Spend.Look)
+	}
+	if s.Keeper != nil {
+		every(keepEvery, "removing runs whose time is over", s.Keeper.Look)
 	}
 	if s.Snapshots != nil {
 		every(lossEvery, "keeping counters", s.Snapshots.Keep)

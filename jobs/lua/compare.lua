@@ -4,9 +4,10 @@
 -- ARGV[1] key prefix, ARGV[2] shards of the id hashes, then per row the digest
 --   of its id (16) and of its key (16) as one string
 --
--- Returns how many are new, unchanged, changed.
+-- Returns a byte per row as one string: 0 for a new row, else its state, and 64
+-- more where its key is another one.
 local prefix, shards = ARGV[1], tonumber(ARGV[2])
-local fresh, same, changed = 0, 0, 0
+local out = {}
 for i = 3, #ARGV do
   local id, key = string.sub(ARGV[i], 1, 16), string.sub(ARGV[i], 17, 32)
   local a, b, c = string.byte(id, 1, 3)
@@ -17,13 +18,10 @@ for i = 3, #ARGV do
     local n = ((w * 256 + x) * 256 + y) * 256 + z
     local at = (n % 65536) * 3
     state = string.byte(redis.call('GETRANGE', prefix .. 'row:' .. math.floor(n / 65536), at, at), 1) or 0
+    if state > 0 and string.sub(known, 5, 20) ~= key then
+      state = state + 64
+    end
   end
-  if state == 0 then
-    fresh = fresh + 1
-  elseif string.sub(known, 5, 20) == key then
-    same = same + 1
-  else
-    changed = changed + 1
-  end
+  out[#out + 1] = string.char(state)
 end
-return {fresh, same, changed}
+return table.concat(out)

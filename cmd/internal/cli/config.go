@@ -39,7 +39,10 @@ type Config struct {
 	Degrade    DegradeConfig   `yaml:"degrade"`   // what those who wait get when there is no answer for them
 	Dashboard  DashboardConfig `yaml:"dashboard"` //
 
-	Spend     SpendConfig               `yaml:"spend"`     // what all models together may cost, and the soft part of each cap
+	Spend     SpendConfig     `yaml:"spend"`     // what all models together may cost, and the soft part of each cap
+	Reuse     string          `yaml:"reuse"`     // how old an answer may be that a row takes over whose question is the same: 30d, or off. Default 30d
+	Retention RetentionConfig `yaml:"retention"` // how long runs are kept once they have ended
+
 	Schedules map[string]ScheduleConfig `yaml:"schedules"` // reserved
 	Metrics   ListenConfig              `yaml:"metrics"`   // reserved
 	Alerts    AlertsConfig              `yaml:"alerts"`    // reserved

@@ -40,7 +40,7 @@ func (l *loaded) check() error {
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
 		atLeast("worker.flex_timeout (in seconds)", int64(c.Worker.FlexTimeout/time.Second), 60), c.checkTier(),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
-		zoneOK("time_zone", c.TimeZone), c.checkSpend(), l.readPrices(),
+		zoneOK("time_zone", c.TimeZone), c.checkSpend(), c.checkRetention(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
 		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(), c.checkDegrade(), c.checkRoutes(),
 	}

@@ -117,7 +117,7 @@ func (f *factory) checkState(ctx context.Context, c *loaded) []checkup {
 	}
 	defer be.close()
 	out := append([]checkup{{"Redis", verdictGood, redisHost(c.Redis), ""}}, redisSettings(ctx, be.rdb)...)
-	out = append(out, checkScripts(ctx, be.lim), checkClock(ctx, be.rdb, f.now))
+	out = append(out, checkScripts(ctx, be.lim), checkClock(ctx, be.rdb, f.now), be.checkMemory(ctx))
 	return append(out, checkFleet(ctx, be.rdb))
 }
 

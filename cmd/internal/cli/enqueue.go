@@ -52,13 +52,24 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 	if err := be.configure(ctx); err != nil {
 		return err
 	}
+	warning, err := be.fits(ctx, b.Prepared)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		f.say("warning: %s", warning)
+	}
+	reuse, err := o.toReuse(ctx, be, b.Prepared)
+	if err != nil {
+		return err
+	}
 	bar := f.newBar("enqueueing", b.Rows)
 	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: bar.set, Claimed: be.steered})
 	bar.stop()
 	if err != nil {
 		return enqueueError(err)
 	}
-	return f.printEnqueued(ctx, be, b, rep)
+	return f.printEnqueued(ctx, be, b, rep, reuse)
 }
 
 // enqueueError gives the refusals of an enqueue their exit code.
@@ -72,24 +83,26 @@ func enqueueError(err error) error {
 
 // enqueued is what enqueue prints: what a person wants to know before going home.
 type enqueued struct {
-	Run     string `json:"run"`
-	Name    string `json:"name,omitempty"`
-	New     int64  `json:"new"`
-	Known   int64  `json:"known"`
-	Changed int64  `json:"changed"`
-	Removed int64  `json:"removed"`
-	Bad     int64  `json:"bad"`
-	Queue   string `json:"queue"`
-	Workers int    `json:"workers"`
-	Slots   int    `json:"slots"`
-	Ahead   int64  `json:"rows_ahead"`
-	Done    string `json:"done_by,omitempty"`
-	Limit   string `json:"limit,omitempty"`
+	Run     string       `json:"run"`
+	Name    string       `json:"name,omitempty"`
+	New     int64        `json:"new"`
+	Known   int64        `json:"known"`
+	Changed int64        `json:"changed"`
+	Removed int64        `json:"removed"`
+	Cached  int64        `json:"cached"` // of new and changed: took a good answer over
+	From    []reusedFrom `json:"cached_from,omitempty"`
+	Bad     int64        `json:"bad"`
+	Queue   string       `json:"queue"`
+	Workers int          `json:"workers"`
+	Slots   int          `json:"slots"`
+	Ahead   int64        `json:"rows_ahead"`
+	Done    string       `json:"done_by,omitempty"`
+	Limit   string       `json:"limit,omitempty"`
 
 	Planned *jobs.Planned `json:"planned,omitempty"`
 }
 
-func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep jobs.EnqueueReport) error {
+func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep jobs.EnqueueReport, reuse *jobs.Lookup) error {
 	fleet, err := worker.Fleet(ctx, be.rdb)
 	if err != nil {
 		return err
@@ -115,7 +128,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
 	planned := be.expect(ctx, b, rep, now)
 	r := enqueued{
-		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed, Bad: b.LeftOut,
+		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed, Cached: rep.Reused, Bad: b.LeftOut,
 		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
 		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit, Planned: planned,
 	}
@@ -126,6 +139,11 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	if rep.Repaired > 0 {
 		t.row("", humanize.Comma(rep.Repaired)+" of the known had lost their task and got it back")
+	}
+	if rep.Reused > 0 {
+		words := ""
+		r.From, words = placesOf(reuse)
+		t.row("cached", fmt.Sprintf("%s are answered already and cost nothing (from %s); --force asks them again", humanize.Comma(rep.Reused), words))
 	}
 	t.row("queue", rep.Queue)
 	t.row("workers", servedBy(workers, slots, fleet))

@@ -19,45 +19,89 @@ type purgeOptions struct {
 	Yes         bool
 	Cancel      bool
 	KeepResults bool
+	Finished    bool
+	OlderThan   string
+	DryRun      bool
 }
 
 func newPurgeCmd(f *factory) *cobra.Command {
 	o := &purgeOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "purge RUN",
-		Short: "Remove a run, its rows and its results for good",
-		Long: "Removes RUN: its record, rows, results and tasks in Redis, and the files that its results were drained to.\n" +
+		Use:   "purge [RUN...]",
+		Short: "Remove runs, their rows and their results for good",
+		Long: "Removes each RUN: its record, rows, results and tasks in Redis, and the files that its results were drained to;\n" +
+			"or, without RUN, all that --finished or --older-than choose. It shows what they take, and asks.\n" +
 			"--keep-results first writes what is not in files yet, and leaves the files: gzipped JSON lines that any program reads.\n" +
-			"A results file that you had written yourself is not touched.",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.withRun(cmd.Context(), args[0], func(be *backend, run jobs.Run) error {
-				return runPurge(cmd.Context(), o, be, run)
-			})
-		},
+			"A results file that you had written yourself is not touched. Rows of later runs can take no answers from a run that is gone.",
+		RunE: func(cmd *cobra.Command, args []string) error { return runPurge(cmd.Context(), o, args) },
 	}
-	cmd.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&o.Cancel, "cancel", false, "also when rows are still open: they are cancelled, and answers to calls in flight are dropped")
-	cmd.Flags().BoolVar(&o.KeepResults, "keep-results", false, "leave the results in files")
+	fl := cmd.Flags()
+	fl.BoolVar(&o.Finished, "finished", false, "all runs that have no open rows")
+	fl.StringVar(&o.OlderThan, "older-than", "", "all runs that ended this `TIME` ago or longer: 30d, 2w, 36h")
+	fl.BoolVar(&o.DryRun, "dry-run", false, "show what would go, and remove nothing")
+	fl.BoolVar(&o.Yes, "yes", false, "do not ask")
+	fl.BoolVar(&o.Cancel, "cancel", false, "also when rows are still open: they are cancelled, and answers to calls in flight are dropped")
+	fl.BoolVar(&o.KeepResults, "keep-results", false, "leave the results in files")
+	f.addOutputFlag(cmd)
 	return cmd
 }
 
-func runPurge(ctx context.Context, o *purgeOptions, be *backend, run jobs.Run) error {
-	counts, err := be.store.Counts(ctx, run.ID)
+func runPurge(ctx context.Context, o *purgeOptions, refs []string) error {
+	if err := o.check(refs); err != nil {
+		return err
+	}
+	be, err := o.openAny(ctx)
 	if err != nil {
 		return err
 	}
-	if open := counts.Open(); open > 0 && !o.Cancel {
-		return fmt.Errorf("%s has %s open rows: wait for them (`nightshift wait %s`) or give --cancel, which ends them", run.Title(), humanize.Comma(open), typed(run))
-	}
-	if err := o.confirm(run, counts); err != nil {
-		return err
-	}
-	kept, err := o.keepResults(ctx, be, run, counts)
+	defer be.close()
+	list, err := o.choose(ctx, be, refs)
 	if err != nil {
 		return err
 	}
-	rep, err := be.store.Purge(ctx, run.ID, jobs.PurgeOptions{Drained: !o.KeepResults})
+	if len(list) == 0 {
+		o.say("no run is to be removed")
+		return nil
+	}
+	if o.DryRun {
+		return o.print(purgeTable(list, o.now()), list)
+	}
+	if err := o.confirm(list); err != nil {
+		return err
+	}
+	for _, d := range list {
+		if err := o.one(ctx, be, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *purgeOptions) check(refs []string) error {
+	chosen := o.Finished || o.OlderThan != ""
+	switch {
+	case len(refs) == 0 && !chosen:
+		return usageErrorf("purge what? Name runs, or give --finished or --older-than 30d")
+	case len(refs) > 0 && chosen:
+		return usageErrorf("name runs, or choose them by --finished and --older-than: not both")
+	case chosen && o.Cancel:
+		return usageErrorf("--cancel is for runs that are named: --finished and --older-than leave open ones alone")
+	}
+	if o.OlderThan != "" {
+		if _, err := parseDays(o.OlderThan); err != nil {
+			return usageErrorf("--older-than %v", err)
+		}
+	}
+	return nil
+}
+
+// one removes one run.
+func (o *purgeOptions) one(ctx context.Context, be *backend, d doomed) error {
+	kept, err := o.keepResults(ctx, be, d.run, d.counts)
+	if err != nil {
+		return err
+	}
+	rep, err := be.store.Purge(ctx, d.run.ID, jobs.PurgeOptions{Drained: !o.KeepResults})
 	var elsewhere *jobs.DrainedElsewhereError
 	if errors.As(err, &elsewhere) {
 		return fmt.Errorf("%w; --keep-results removes the run and leaves them", err)
@@ -65,10 +109,10 @@ func runPurge(ctx context.Context, o *purgeOptions, be *backend, run jobs.Run) e
 	if err != nil {
 		return err
 	}
-	if err := be.dropTickets(ctx, run); err != nil {
+	if err := be.dropTickets(ctx, d.run); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "%s: removed %s\n", run.Title(), purged(rep, counts))
+	fmt.Fprintf(o.Out, "%s: removed %s\n", d.run.Title(), purged(rep, d.counts))
 	if rep.Kept != "" {
 		o.say("%s results stay in %s", humanize.Comma(kept), rep.Kept)
 	}
@@ -104,11 +148,14 @@ func (o *purgeOptions) keepResults(ctx context.Context, be *backend, run jobs.Ru
 }
 
 // confirm asks the person at the keyboard, or refuses where nobody is.
-func (o *purgeOptions) confirm(run jobs.Run, c jobs.Counts) error {
+func (o *purgeOptions) confirm(list []doomed) error {
 	if o.Yes {
 		return nil
 	}
-	what := fmt.Sprintf("%s, %s rows, %s of them with a good answer", run.Title(), humanize.Comma(c.Total()), humanize.Comma(c[jobs.Done]+c[jobs.Cached]))
+	if len(list) > 1 {
+		purgeTable(list, o.now()).render(o.Err)
+	}
+	what := doomedWords(list)
 	if o.KeepResults {
 		what += " (results stay in files)"
 	}

@@ -56,14 +56,23 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err := o.accept(ctx, sink, b, inputs); err != nil {
 		return firstError(err, sink.Close())
 	}
-	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steeredWith(sink)})
+	reuse, err := o.reusable(ctx, s, b)
+	if err != nil {
+		return firstError(err, sink.Close())
+	}
+	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steeredWith(sink), Reuse: reuse, Reused: into(sink)})
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}
 	if err := b.quota.usedToday(ctx, s.lim); err != nil {
 		return firstError(err, sink.Close())
 	}
-	f.say("%s", runOpening(rep, b, s.expect(ctx, b, rep, f.now()), f.now()))
+	if s.embedded != nil {
+		if err := s.conf.rememberAnswers(b.Spec, o.outFile(inputs), f.now()); err != nil {
+			f.say("warning: later runs will not know these answers: %v", err)
+		}
+	}
+	f.say("%s", runOpening(rep, b, reuse, s.expect(ctx, b, rep, f.now()), f.now()))
 	err = s.work(ctx, f, rep.Run, sink)
 	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), rep.Run.ID)
 	if tidyErr := sink.Tidy(); tidyErr != nil {
@@ -78,6 +87,20 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return err
 	}
 	return f.runClosing(ctx, counts, o.outFile(inputs), about)
+}
+
+// reusable is what other runs have answered: of this Redis, or where that ends with
+// its process, of the results files that it wrote.
+func (o *runOptions) reusable(ctx context.Context, s *session, b *batch) (*jobs.Lookup, error) {
+	if s.embedded == nil {
+		return o.toReuse(ctx, s.backend, b.Prepared)
+	}
+	return o.toReuse(ctx, s.backend, b.Prepared, s.conf.answerFiles(b.Spec)...)
+}
+
+// into writes answers that were taken over to the results file.
+func into(sink jobs.Sink) func(context.Context, []jobs.Result) error {
+	return func(ctx context.Context, rs []jobs.Result) error { return putAll(ctx, sink, rs) }
 }
 
 // accept refuses a results file that would end with answers to different
@@ -112,12 +135,16 @@ func (o *runOptions) outFile(inputs []string) string {
 	return resultsName(inputs)
 }
 
-func runOpening(rep jobs.EnqueueReport, b *batch, planned *jobs.Planned, now time.Time) string {
+func runOpening(rep jobs.EnqueueReport, b *batch, reuse *jobs.Lookup, planned *jobs.Planned, now time.Time) string {
 	line := fmt.Sprintf("%s rows", humanize.Comma(b.Rows))
 	if rep.Taken > 0 {
 		line += fmt.Sprintf(", %s already in the results file", humanize.Comma(rep.Taken))
 	}
-	left := b.Rows - rep.Taken
+	if rep.Reused > 0 {
+		_, words := placesOf(reuse)
+		line += fmt.Sprintf(", %s answered already (from %s)", humanize.Comma(rep.Reused), words)
+	}
+	left := b.Rows - rep.Taken - rep.Reused
 	line += "; " + b.quota.forecast(left, b.tokens/max(b.Rows, 1)*left, now).sentence(now)
 	if planned != nil && planned.Cost != nil {
 		line += "; " + costLine(*planned.Cost, planned.Source)

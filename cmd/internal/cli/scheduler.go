@@ -69,6 +69,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Learner:   &scheduler.Learner{Control: control, Source: source, Zone: b.conf.zone(), Owner: owner},
 		Bypass:    &scheduler.BypassWatch{Control: control, Source: source, Owner: owner},
 		Spend:     &scheduler.SpendWatch{Control: control, Owner: owner},
+		Keeper:    &scheduler.Keeper{Control: control, Retention: b.conf.retention(), Owner: owner, Removed: b.dropTickets},
 		Also:      []func(context.Context){drainer.Run},
 		Owner:     owner, Digest: b.conf.schedulerDigest(), Logger: b.log,
 	}

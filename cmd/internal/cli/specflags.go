@@ -37,6 +37,8 @@ type specOptions struct {
 	steerFlags
 	designFlags
 	tierFlags
+	reuseFlags
+	keepFlag
 	OtherModel string
 
 	Settings       jobs.Settings
@@ -71,6 +73,8 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	o.addSteerFlags(fl)
 	o.addDesignFlags(fl)
 	o.addTierFlags(fl)
+	o.addReuseFlags(fl)
+	o.addKeepFlag(fl)
 	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
@@ -97,6 +101,7 @@ func (o *specOptions) addSettingFlags(fl *pflag.FlagSet) {
 // wrong is an error of the command line, or of a file that it names.
 func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 	s := jobs.Spec{
+		API:      c.answersFrom(),
 		Name:     o.Name,
 		Kind:     jobs.Kind(o.Kind),
 		Model:    c.realModel(orElse(o.Model, c.Run.Model)),
@@ -111,8 +116,7 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 		oneOf("--priority", string(s.Priority), "high", "normal", "low"),
 		c.featureOK("--feature", s.Feature), o.class(&s, c),
 		o.name(), o.numbers(cmd), o.kindFlags(cmd), o.matrix(&s),
-		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.overDesign(&s), o.answers(cmd, &s, c), o.otherModel(&s, c),
-		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.answers(cmd, &s, c), o.tier(&s, c), o.otherModel(&s, c),
+		o.tenant(&s, c), o.texts(&s), o.settings(cmd, &s), o.overDesign(&s), o.answers(cmd, &s, c), o.tier(&s, c), o.otherModel(&s, c), o.keep(&s),
 	} {
 		if err != nil {
 			return s, asUsage(err)

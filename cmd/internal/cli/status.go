@@ -54,8 +54,9 @@ type runStatus struct {
 	States   map[string]int64 `json:"states"`
 	Created  time.Time        `json:"created"`
 	Workers  int              `json:"workers"`
-	Hold     string           `json:"hold,omitempty"` // what keeps the whole lane from working
-	ETA      *time.Time       `json:"eta,omitempty"`  // as an outlook has it; not known while nothing comes through
+	Hold     string           `json:"hold,omitempty"`       // what keeps the whole lane from working
+	ETA      *time.Time       `json:"eta,omitempty"`        // as an outlook has it; not known while nothing comes through
+	Kept     *time.Time       `json:"kept_until,omitempty"` // when it has ended and retention removes it
 	Planned  *jobs.Planned    `json:"planned,omitempty"`
 	counts   jobs.Counts
 	hold     hold
@@ -204,6 +205,13 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	be.steerRows(t, run, now)
 	if line := plannedLine(run.Planned, now); line != "" {
 		t.row("expected", line)
+	}
+	words, until, err := be.keptWords(ctx, run, s.counts, now)
+	if err != nil {
+		return err
+	}
+	if s.Kept = until; words != "" {
+		t.row("kept", words)
 	}
 	if s.ETA != nil {
 		t.row("done by", "about "+clock(*s.ETA, now))
