@@ -11,7 +11,7 @@ import (
 // need, and gives it; nil where it brought none. A run goes without: what fails is
 // only said.
 func (b *backend) expect(ctx context.Context, p *batch, rep jobs.EnqueueReport, now time.Time) *jobs.Planned {
-	rows := rep.New + rep.Changed - rep.Taken
+	rows := rep.New + rep.Changed - rep.Taken - rep.Reused
 	if rows <= 0 {
 		return nil
 	}
