@@ -163,7 +163,8 @@ func TestStand(t *testing.T) {
 		other := named("another name") // is compared since its input has the same name
 		other.Model, other.Template = "gemini-y", "{{.text}}?"
 		again := b.prepare(other, text)
-		b.rdb.HSet(b.ctx, runKey(run), "record", strings.ReplaceAll(b.rdb.HGet(b.ctx, runKey(run), "record").Val(), p.Name, again.Name))
+		found, _ := b.Load(b.ctx, run)
+		again.Name = found.Input
 		if st, err := b.Stand(b.ctx, again, nil); err != nil || st.Stale != 4 || st.Why[0] != (StaleWhy{"model, template", 4}) {
 			t.Errorf("%+v (%v)", st, err)
 		}

@@ -205,12 +205,14 @@ func (e *enqueuer) takeOver(line []byte, key digest, p place, row fetched) (Resu
 	if line == nil || json.Unmarshal(line, &r) != nil || r.Key != hex.EncodeToString(key[:]) || goodEnd(r, ParseState(r.Status)) == "" {
 		return r, false
 	}
-	if r.From == nil {
-		r.From = &Origin{Run: cmp.Or(r.Run, p.ID), Row: r.Row, Finished: r.Finished}
+	from := r.From
+	if from == nil {
+		from = &Origin{Run: cmp.Or(r.Run, p.ID), Row: r.Row, Finished: r.Finished}
 	}
 	none := int64(0)
-	r.Row, r.Run, r.Index, r.Status = row.row, e.m.ID, row.Index, Cached.String()
-	r.Fields, r.Finished = json.RawMessage(row.fields), e.s.now().UTC()
-	r.Usage, r.MicroUSD, r.Attempts, r.WaitedMS, r.TookMS, r.Error = nil, &none, 0, 0, 0, nil
-	return r, true
+	return Result{
+		Row: row.row, Run: e.m.ID, Index: row.Index, Status: Cached.String(), Fields: json.RawMessage(row.fields), Key: r.Key,
+		Output: r.Output, Raw: r.Raw, Parsed: r.Parsed, Embedding: r.Embedding, Model: r.Model, Finish: r.Finish,
+		MicroUSD: &none, Finished: e.s.now().UTC(), From: from,
+	}, true
 }
