@@ -63,6 +63,8 @@ type Prepared struct {
 	tmpl  *Template
 	files *fileFolder
 	keys  []RowKey // of the rows, in their order
+
+	picked []RenderedRow // these rows alone, see Pick; nil: all
 }
 
 // Prepare reads all of the input and checks every row. Its error is an
@@ -215,6 +217,9 @@ func (p *Prepared) pass(ctx context.Context, bad *problems, emit emitter) error 
 // Each reads the rows again, in input order. A file that is no longer what was
 // checked is refused.
 func (p *Prepared) Each(ctx context.Context, fn func(RenderedRow) error) error {
+	if p.picked != nil {
+		return p.eachPicked(ctx, fn)
+	}
 	if err := p.src.unchanged(); err != nil {
 		return asInputError(err)
 	}

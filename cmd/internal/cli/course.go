@@ -7,6 +7,7 @@ import (
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 // course is how many rows a lane can work off from now on: so many a minute,
@@ -23,10 +24,10 @@ type course struct {
 	day       dayRoom
 }
 
-// gate is a timetable: the share of the limits at a moment, in ppm, and when that
-// changes next; zero for never.
+// gate is a timetable: how fast rows may go at a moment, and when that changes next;
+// zero for never.
 type gate interface {
-	At(t time.Time) (ppm int64, until time.Time)
+	RateAt(t time.Time) (rate scheduler.Rate, until time.Time)
 }
 
 // through is the course as timetables let it go.
@@ -38,7 +39,7 @@ func (c course) through(gates ...gate) course {
 // turns is when the next timetable changes after a moment, if that is before next.
 func (c course) turns(t, next time.Time) time.Time {
 	for _, g := range c.gates {
-		if _, until := g.At(t); !until.IsZero() && until.Before(next) {
+		if _, until := g.RateAt(t); !until.IsZero() && until.Before(next) {
 			next = until
 		}
 	}
@@ -142,11 +143,8 @@ func (c course) share(at time.Time) float64 {
 			least = min(least, float64(t.SharePPM(at))/ppm)
 		}
 	}
-	for _, g := range c.gates {
-		open, _ := g.At(at)
-		least = min(least, float64(open)/ppm)
-	}
-	return least
+	open, _ := atAll(c.gates, at)
+	return min(least, float64(open.PPM)/ppm)
 }
 
 // settled is when no throttle changes any more; timetables do for ever.
@@ -172,6 +170,9 @@ func (c course) rate(at time.Time) float64 {
 	}
 	if c.pace > 0 && now > 0 {
 		byPace = c.pace * then / now
+	}
+	if fixed, _ := atAll(c.gates, at); fixed.PerMinute > 0 {
+		byLimit = min(byLimit, float64(fixed.PerMinute))
 	}
 	if r := min(byLimit, byPace); !math.IsInf(r, 1) {
 		return r

@@ -24,7 +24,7 @@ func prospectOf(now time.Time, rows int64, gates ...gate) prospect {
 
 func window(t *testing.T, text string) scheduler.Window {
 	t.Helper()
-	w, err := scheduler.ParseWindow("--window", text, time.UTC)
+	w, err := scheduler.ParseTimetable("--window", text, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +46,7 @@ func TestPlanTime(t *testing.T) {
 		{"closed until ten", "22:00-07:00@100%, else @0%", now, 600 * 60, 5 * time.Hour},
 		{"two nights", "22:00-07:00@100%, else @0%", now, 600 * 60 * 10, 4*time.Hour + 24*time.Hour + time.Hour},
 		{"a tenth by day", "22:00-07:00@100%, else @10%", now, 60*60*4 + 600*60, 5 * time.Hour},
+		{"so many a minute", "22:00-07:00@300rpm, else @0%", now, 300 * 60, 5 * time.Hour},
 		{"never", "00:00-00:01@0%, else @0%", now, 1, 0},
 		// Berlin's clock jumps from 02:00 to 03:00: the night has an hour less.
 		{"the night of the change", "22:00-07:00@100%, else @0% in Europe/Berlin", time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC), 600 * 60 * 9, 24 * time.Hour},

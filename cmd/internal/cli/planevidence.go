@@ -24,6 +24,10 @@ const leastTried = 5
 func (l *loaded) evidence(ctx context.Context, be *backend, b *batch) (evidence, error) {
 	most, err := l.longestAnswer(b.Spec)
 	e := evidence{source: jobs.PlannedCap, most: most}
+	if n := len(b.sampled); err == nil && (n >= leastTried || n > 0 && int64(n) == b.Rows) {
+		e.source, e.tried, e.from = jobs.PlannedSample, b.sampled, fmt.Sprintf("a sample of %d rows", n)
+		return e, nil
+	}
 	if err != nil || be == nil {
 		return e, err
 	}

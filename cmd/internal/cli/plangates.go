@@ -11,13 +11,13 @@ import (
 // cannot be read was refused where it was set.
 func (l *loaded) gatesOf(s jobs.Spec) (out []gate) {
 	if w, ok := l.workWindows()[s.Class]; ok {
-		out = append(out, w)
+		out = append(out, &remembered{of: w})
 	}
 	if s.Steer.Window == "" {
 		return out
 	}
-	if w, err := scheduler.ParseWindow("window", s.Steer.Window, l.zoneOf(s.Steer)); err == nil {
-		out = append(out, w)
+	if w, err := scheduler.ParseTimetable("window", s.Steer.Window, l.zoneOf(s.Steer)); err == nil {
+		out = append(out, &remembered{of: w})
 	}
 	return out
 }
@@ -28,4 +28,28 @@ func (l *loaded) zoneOf(s jobs.Steering) *time.Location {
 		return zone
 	}
 	return l.zone()
+}
+
+// remembered is a timetable that looks for its next change but once: a forecast asks
+// for the same stretches again and again. For one goroutine.
+type remembered struct {
+	of     gate
+	spells []spell
+}
+
+// spell is a stretch without a change; to is zero for one without an end.
+type spell struct {
+	from, to time.Time
+	rate     scheduler.Rate
+}
+
+func (g *remembered) RateAt(t time.Time) (scheduler.Rate, time.Time) {
+	for _, s := range g.spells {
+		if !t.Before(s.from) && (s.to.IsZero() || t.Before(s.to)) {
+			return s.rate, s.to
+		}
+	}
+	rate, until := g.of.RateAt(t)
+	g.spells = append(g.spells, spell{t, until, rate})
+	return rate, until
 }

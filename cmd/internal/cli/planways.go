@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"nightshift/limiter"
+	"nightshift/scheduler"
 )
 
 // way is one change with which a run makes its deadline, by the same forecast.
@@ -71,11 +73,19 @@ func (p prospect) leastRaise(names []string, deadline time.Time, model string) (
 		if slices.Contains(names, l.Name) {
 			to := roundUp2(float64(l.Amount) * high)
 			words = append(words, l.Name+" to "+amount(l.Unit, to))
-			sets = append(sets, fmt.Sprintf("%s=%d", l.Name, to))
+			sets = append(sets, l.Name+"="+settable(l.Unit, to))
 		}
 	}
 	end, ok := p.times(names, high).by(deadline)
 	return way{What: "raise " + strings.Join(words, " and "), Do: "nightshift quota set " + model + " " + strings.Join(sets, " "), Done: end}, ok && len(words) > 0
+}
+
+// settable is an amount as quota set takes it: money in dollars.
+func settable(u limiter.Unit, n int64) string {
+	if u == limiter.MicroUSD {
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64)
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // times is the same with limits of the lane that are so many times as large.
@@ -103,24 +113,27 @@ type early struct {
 	from, to time.Time
 }
 
-func (e early) At(t time.Time) (int64, time.Time) {
+func (e early) RateAt(t time.Time) (scheduler.Rate, time.Time) {
 	if !t.Before(e.from) && t.Before(e.to) {
-		share, _ := atAll(e.gates, e.to)
-		return share, e.to
+		rate, _ := atAll(e.gates, e.to)
+		return rate, e.to
 	}
-	share, until := atAll(e.gates, t)
+	rate, until := atAll(e.gates, t)
 	if t.Before(e.from) && (until.IsZero() || until.After(e.from)) {
 		until = e.from
 	}
-	return share, until
+	return rate, until
 }
 
 // atAll is what several timetables leave together.
-func atAll(gates []gate, t time.Time) (least int64, next time.Time) {
-	least = ppm
+func atAll(gates []gate, t time.Time) (least scheduler.Rate, next time.Time) {
+	least.PPM = ppm
 	for _, g := range gates {
-		share, until := g.At(t)
-		least = min(least, share)
+		rate, until := g.RateAt(t)
+		least.PPM = min(least.PPM, rate.PPM)
+		if n := rate.PerMinute; n > 0 && (least.PerMinute == 0 || n < least.PerMinute) {
+			least.PerMinute = n
+		}
 		if !until.IsZero() && (next.IsZero() || until.Before(next)) {
 			next = until
 		}
@@ -128,13 +141,24 @@ func atAll(gates []gate, t time.Time) (least int64, next time.Time) {
 	return least, next
 }
 
+// faster compares rates of the same timetables.
+func faster(a, b scheduler.Rate) bool {
+	fixed := func(r scheduler.Rate) int64 {
+		if r.PerMinute == 0 {
+			return math.MaxInt64
+		}
+		return r.PerMinute
+	}
+	return a.PPM > b.PPM || a.PPM == b.PPM && fixed(a) > fixed(b)
+}
+
 // opens is when timetables leave more than they do now, before the deadline; zero
 // where they do not.
 func opens(gates []gate, now, deadline time.Time) time.Time {
-	share, at := atAll(gates, now)
+	rate, at := atAll(gates, now)
 	for !at.IsZero() && at.Before(deadline) {
 		more, next := atAll(gates, at)
-		if more > share {
+		if faster(more, rate) {
 			return at
 		}
 		at = next

@@ -50,6 +50,9 @@ type batch struct {
 	dups   *repeats // nil: nobody asks
 	large  []string // ids of rows that could never be sent
 	left   *leftOut // nil: no row may be left out
+
+	samples map[string]gemini.Usage // that are kept, by key
+	sampled []gemini.Usage          // those of these rows
 }
 
 // prepare reads and checks the whole input; whatever is wrong, nothing was
@@ -85,7 +88,7 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{quota: quota, left: left, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups}
+	b := &batch{quota: quota, left: left, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups, samples: c.samples(spec)}
 	opts := jobs.PrepareOptions{Check: b.check, Invalid: left.tell(), Tokens: b.fileTokens}
 	o.templates(&opts)
 	b.Prepared, err = jobs.Prepare(ctx, in, spec, opts)
@@ -118,6 +121,9 @@ func (b *batch) check(r jobs.RenderedRow) error {
 	b.tokens += n
 	b.sized.add(n)
 	b.dups.add(r.Key, r.Line)
+	if u, ok := b.samples[r.Key]; ok {
+		b.sampled = append(b.sampled, u)
+	}
 	return nil
 }
 

@@ -16,6 +16,8 @@ type dataTable struct {
 	head []string
 	rows [][]string
 	nums map[int]bool // columns that hold numbers line up on the right
+
+	after *dataTable // stands below, after an empty line; nil for none
 }
 
 func newTable(head ...string) *dataTable { return &dataTable{head: head, nums: map[int]bool{}} }
@@ -53,6 +55,10 @@ func (t *dataTable) render(w io.Writer) {
 	for line := range strings.Lines(tw.Render()) {
 		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
 	}
+	if t.after != nil {
+		fmt.Fprintln(w)
+		t.after.render(w)
+	}
 }
 
 // plain writes one line a row, cells separated by tabs, no header.
@@ -66,6 +72,9 @@ func (t *dataTable) plain(w io.Writer) {
 			fmt.Fprint(w, clean.Replace(c))
 		}
 		fmt.Fprintln(w)
+	}
+	if t.after != nil {
+		t.after.plain(w)
 	}
 }
 

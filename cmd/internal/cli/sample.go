@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+)
+
+type sampleOptions struct {
+	specOptions
+	N    int
+	Seed uint64
+}
+
+func newSampleCmd(f *factory) *cobra.Command {
+	o := &sampleOptions{}
+	cmd := &cobra.Command{
+		Use:   "sample INPUT... -t TEMPLATE -n 20",
+		Short: "Try the prompt on random rows with real calls, and project cost and time of all",
+		Long: "Makes a few random rows of INPUT now, shows what came back, and says what all rows are likely to cost and\n" +
+			"how long they take: the mean of the tried rows ± t·s/√n at 95 %, corrected for the input's size. The same\n" +
+			"seed tries the same rows, so that a changed prompt can be compared. What was paid for is kept: enqueue and\n" +
+			"run take these rows' answers over.",
+		Args: inputArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runSample(cmd.Context(), f, o, cmd, args) },
+	}
+	o.addFlags(cmd)
+	cmd.Flags().IntVarP(&o.N, "number", "n", 20, "how many `ROWS` to try")
+	cmd.Flags().Uint64Var(&o.Seed, "seed-rows", 1, "which rows chance takes: another `NUMBER` tries others")
+	f.addOutputFlag(cmd)
+	return cmd
+}
+
+// sampleOutcome is what sample prints.
+type sampleOutcome struct {
+	Run      string        `json:"run"`
+	Seed     uint64        `json:"seed"`
+	Rows     []jobs.Result `json:"rows"`
+	Failed   int           `json:"failed"`
+	FailLow  float64       `json:"failed_part_low"` // of all rows, at 95 %
+	FailHigh float64       `json:"failed_part_high"`
+	Spent    int64         `json:"spent_micro_usd"` // now, without what was known already
+	Plan     *planReport   `json:"all_rows,omitempty"`
+}
+
+func runSample(ctx context.Context, f *factory, o *sampleOptions, cmd *cobra.Command, inputs []string) error {
+	if o.N < 1 {
+		return usageErrorf("-n %d: want 1 row or more", o.N)
+	}
+	b, err := o.prepare(ctx, f, cmd, inputs)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if int64(o.N) > b.Rows {
+		return usageErrorf("-n %d: %s has %s; -n %d tries all of them", o.N, b.Name, plural(int(b.Rows), "row"), b.Rows)
+	}
+	s, err := f.openSession(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	picked, err := o.pick(ctx, b)
+	if err != nil {
+		return err
+	}
+	rep, made, err := s.try(ctx, f, picked)
+	if rep.Run.ID == "" {
+		return err
+	}
+	r := o.report(rep, made)
+	if len(made) > 0 {
+		if err := f.projection(ctx, s, b, &r); err != nil {
+			return err
+		}
+	}
+	if printErr := f.print(sampleTable(r, b, f.now()), r); printErr != nil {
+		return printErr
+	}
+	return f.sampleEnd(ctx, r, int64(o.N), err)
+}
+
+// pick chooses the rows. They run first and at any time of day, since somebody waits
+// for them; only pauses, quotas and caps hold them up.
+func (o *sampleOptions) pick(ctx context.Context, b *batch) (*jobs.Prepared, error) {
+	p, err := b.Pick(ctx, o.N, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	p.Spec.Name, p.Spec.Sample, p.Spec.Priority = "", true, jobs.High
+	p.Spec.Steer = jobs.Steering{MaxCost: p.Spec.Steer.MaxCost, ServiceTier: p.Spec.Steer.ServiceTier}
+	return p, nil
+}
+
+// try makes the rows in this process and gives what came back, also when it was
+// interrupted: then the rest is called off.
+func (s *session) try(ctx context.Context, f *factory, p *jobs.Prepared) (rep jobs.EnqueueReport, made []jobs.Result, err error) {
+	sink, known, err := s.sampleSink(ctx, p)
+	if err != nil {
+		return rep, nil, err
+	}
+	if sink != nil {
+		defer func() { err = firstError(err, sink.Close()) }()
+	}
+	if rep, err = s.store.Enqueue(ctx, p, jobs.EnqueueOptions{Reuse: known}); err != nil {
+		return rep, nil, enqueueError(err)
+	}
+	after := context.WithoutCancel(ctx)
+	if rep.Known > 0 { // a sample that was called off goes on
+		if _, err := s.store.Retry(ctx, rep.Run.ID, jobs.RetryFilter{States: []jobs.State{jobs.Cancelled}}); err != nil {
+			return rep, nil, err
+		}
+	}
+	counts, err := s.store.Counts(ctx, rep.Run.ID)
+	if err == nil && counts.Open() > 0 {
+		f.say("trying %s of %s with real calls", plural(int(counts.Open()), "row"), p.Name)
+		if sink != nil {
+			err = s.work(ctx, f, rep.Run, sink)
+		} else {
+			err = s.work(ctx, f, rep.Run, nil)
+		}
+	}
+	if ctx.Err() != nil {
+		if _, cancelErr := s.store.Cancel(after, rep.Run.ID); cancelErr != nil {
+			s.log.Warn("rows of the sample that are left are still enqueued", "run", rep.Run.ID, "err", cancelErr)
+		}
+	}
+	readErr := s.store.Results(after, rep.Run.ID, jobs.ResultsOptions{}, func(r jobs.Result) error {
+		if r.Status != jobs.Cancelled.String() {
+			made = append(made, r)
+		}
+		return nil
+	})
+	return rep, made, firstError(err, readErr)
+}
+
+// sampleSink is the file that keeps what is tried with the embedded Redis, which
+// forgets; with a shared one the run keeps it, and there is none. Lookup has what
+// is known of the rows.
+func (s *session) sampleSink(ctx context.Context, p *jobs.Prepared) (sink *jobs.FileSink, known *jobs.Lookup, err error) {
+	var files []string
+	if s.embedded != nil {
+		files = []string{s.conf.sampleFile(p.Spec)}
+		if err := firstError(os.MkdirAll(filepath.Dir(files[0]), 0o700), trimSamples(files[0])); err != nil {
+			return nil, nil, err
+		}
+		if sink, err = jobs.OpenFileSink(files[0], jobs.FileSinkOptions{Fallback: filepath.Join(s.conf.stateDir(), "unwritten")}); err != nil {
+			return nil, nil, err
+		}
+	}
+	if known, err = s.store.LookUp(ctx, p, jobs.LookUpOptions{Files: files}); err != nil && sink != nil {
+		err = firstError(err, sink.Close())
+	}
+	return sink, known, err
+}
+
+// report adds up what was tried.
+func (o *sampleOptions) report(rep jobs.EnqueueReport, made []jobs.Result) sampleOutcome {
+	r := sampleOutcome{Run: rep.Run.ID, Seed: o.Seed, Rows: made}
+	for _, row := range made {
+		if !jobs.ParseState(row.Status).Good() {
+			r.Failed++
+		}
+		if row.MicroUSD != nil && row.Status != jobs.Cached.String() {
+			r.Spent += *row.MicroUSD
+		}
+	}
+	r.FailLow, r.FailHigh = rate(r.Failed, len(made))
+	return r
+}
+
+// projection is what all rows are likely to need, by those that were tried.
+func (f *factory) projection(ctx context.Context, s *session, b *batch, r *sampleOutcome) error {
+	ctx = context.WithoutCancel(ctx)
+	e, err := f.conf.evidence(ctx, nil, b)
+	if err != nil {
+		return err
+	}
+	e.source, e.from, e.tried = jobs.PlannedSample, plural(len(r.Rows), "tried row"), nil
+	for _, row := range r.Rows {
+		if row.Usage != nil {
+			e.tried = append(e.tried, usageOf(*row.Usage))
+		}
+	}
+	if len(e.tried) == 0 {
+		return nil // nothing answered: there is nothing to go by
+	}
+	all, err := f.conf.planOf(ctx, s.backend, b, e, r.Run, b.Rows, f.now())
+	if err == nil {
+		r.Plan = &all
+	}
+	return err
+}
+
+// sampleEnd says what is left to say, and gives the exit code.
+func (f *factory) sampleEnd(ctx context.Context, r sampleOutcome, asked int64, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		f.say("interrupted after %d of %d rows; what was paid is kept: the same command goes on", len(r.Rows), asked)
+		return &codedError{code: exitInterrupted}
+	case err != nil:
+		var braked *brakedError
+		if errors.As(err, &braked) {
+			return &codedError{exitStopped, fmt.Errorf("%w; mend what is wrong before more is paid", braked)}
+		}
+		return err
+	case r.Failed > 0:
+		return &codedError{code: exitRowsFailed}
+	}
+	return nil
+}
+
+// sampleTable shows each row with the beginning of its answer, then all rows.
+func sampleTable(r sampleOutcome, b *batch, now time.Time) *dataTable {
+	t := newTable("ROW", "STATUS", "TOKENS", "COST", "ANSWER")
+	for _, row := range r.Rows {
+		tokens, cost := "", ""
+		if row.Usage != nil {
+			tokens = humanize.Comma(row.Usage.Prompt) + " + " + humanize.Comma(row.Usage.Output+row.Usage.Thoughts)
+		}
+		if row.MicroUSD != nil {
+			cost = usd(*row.MicroUSD)
+		}
+		t.row(row.Row, row.Status, tokens, cost, answerLine(row))
+	}
+	t.narrow(56, "ROW", "STATUS", "TOKENS", "COST")
+	all := newTable("", "")
+	if r.Failed > 0 {
+		all.row("failed", fmt.Sprintf("%d of %d: %.0f %% to %.0f %% of all rows may", r.Failed, len(r.Rows), 100*r.FailLow, 100*r.FailHigh))
+	}
+	all.row("spent", usd(r.Spent)+", kept: enqueue and run take these answers over")
+	t.after = all
+	if p := r.Plan; p != nil {
+		all.row("all rows", humanize.Comma(p.Rows)+", by "+p.From+", at 95 %")
+		all.row("input", tokensLine(p.Input))
+		if b.Spec.Kind != jobs.Embed {
+			all.row("output", tokensLine(p.Output))
+		}
+		p.costRows(all)
+		p.timeRows(all, now)
+	}
+	return t
+}
