@@ -23,6 +23,10 @@ func leaseKeys(name string) []string {
 //	old:TARGET string: an old pause was told of, with an expiry
 //	told:ID    string: an event of a run was told, with an expiry
 //	runevents  list: events of runs (JSON) that no hook has looked at
+//	life       hash: run → what was seen of it last; since: when looking began (ms)
+//	notify     hash: run → its own hooks (JSON)
+//	deliveries hash: id → an event on its way to a hook (JSON)
+//	due        sorted set: those ids by their next attempt (ms)
 func scopeKey(s limiter.Scope, name string) string {
 	return "nightshift:{scheduler:" + s.String() + "}:" + name
 }

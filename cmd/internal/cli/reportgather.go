@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"nightshift/jobs"
@@ -112,25 +112,14 @@ func (b *backend) reportEnd(ctx context.Context, r *runReport) error {
 	return err
 }
 
-// waits are added up by the workers as rows end.
+// reportWaits: the workers add them up as rows end.
 func (b *backend) reportWaits(ctx context.Context, r *runReport) error {
-	store, ok := any(b.store).(interface {
-		Waits(context.Context, string) (map[string]int64, error)
-	})
-	if !ok {
-		return nil
-	}
-	waits, err := store.Waits(ctx, r.Run.ID)
-	for cause, ms := range waits {
-		if ms > 0 {
-			r.Waits = append(r.Waits, reportWait{cause, ms})
+	waits, err := b.store.Waits(ctx, r.Run.ID)
+	for i, d := range waits {
+		if d >= time.Millisecond {
+			r.Waits = append(r.Waits, reportWait{jobs.WaitCause(i).String(), d.Milliseconds()})
 		}
 	}
-	slices.SortFunc(r.Waits, func(a, b reportWait) int {
-		if a.MS != b.MS {
-			return int(min(max(b.MS-a.MS, -1), 1))
-		}
-		return strings.Compare(a.Cause, b.Cause)
-	})
+	slices.SortStableFunc(r.Waits, func(a, b reportWait) int { return cmp.Compare(b.MS, a.MS) })
 	return err
 }

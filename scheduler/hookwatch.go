@@ -1,0 +1,114 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"nightshift/jobs"
+)
+
+// LifeWatch sees that runs begin, end and are stopped by their brakes, and tells the
+// hooks. Only one process at a time looks.
+type LifeWatch struct {
+	Control *Control
+}
+
+// What is kept of a run between two looks: "queued MS", "begun MS" while it is open
+// since then, "done".
+const runDone = "done"
+
+// Look tells what has changed since the last look: two round trips a run.
+func (w *LifeWatch) Look(ctx context.Context) error {
+	c := w.Control
+	key := scopeKey(c.Scope, "life")
+	seen, err := c.Redis.HGetAll(ctx, key).Result()
+	if err != nil {
+		return fmt.Errorf("what was seen of runs: %w", err)
+	}
+	now, err := c.now(ctx)
+	if err != nil {
+		return err
+	}
+	if seen["since"] == "" { // what had ended before is old
+		seen["since"] = strconv.FormatInt(now.UnixMilli(), 10)
+		if err := c.Redis.HSet(ctx, key, "since", seen["since"]).Err(); err != nil {
+			return err
+		}
+	}
+	since, _ := strconv.ParseInt(seen["since"], 10, 64)
+	delete(seen, "since")
+	runs, err := c.Store.Runs(ctx)
+	if err != nil {
+		return fmt.Errorf("listing runs: %w", err)
+	}
+	var errs []error
+	for _, run := range runs {
+		was := seen[run.ID]
+		delete(seen, run.ID)
+		if was == "" && run.Created.UnixMilli() >= since {
+			was = "queued " + strconv.FormatInt(run.Created.UnixMilli(), 10)
+		}
+		errs = append(errs, w.look(ctx, run, was, now.UnixMilli()))
+	}
+	for gone := range seen {
+		errs = append(errs, c.Redis.HDel(ctx, key, gone).Err(), c.Redis.HDel(ctx, scopeKey(c.Scope, "notify"), gone).Err())
+	}
+	return errors.Join(errs...)
+}
+
+func (w *LifeWatch) look(ctx context.Context, run jobs.Run, was string, now int64) error {
+	counts, err := w.Control.Store.Counts(ctx, run.ID)
+	if err != nil || counts.Total() == 0 {
+		return err
+	}
+	is := runDone
+	if counts.Open() > 0 {
+		if is, err = w.open(ctx, run, counts, was, now); err != nil {
+			return err
+		}
+	} else if _, at, open := strings.Cut(was, " "); open {
+		e := RunEvent{Run: run.ID, Kind: RunFinished, Occasion: at, Text: endedWords(counts)}
+		if err := w.Control.TellRun(ctx, e); err != nil {
+			return err
+		}
+	}
+	if is == was {
+		return nil
+	}
+	// Last: what was told and not noted is told once all the same, by its occasion.
+	return w.Control.Redis.HSet(ctx, scopeKey(w.Control.Scope, "life"), run.ID, is).Err()
+}
+
+// open tells that a run has begun, or was stopped.
+func (w *LifeWatch) open(ctx context.Context, run jobs.Run, counts jobs.Counts, was string, now int64) (is string, err error) {
+	phase, at, known := strings.Cut(was, " ")
+	if !known {
+		phase, at = "queued", strconv.FormatInt(now, 10)
+	}
+	if phase == "queued" && counts[jobs.Queued] < counts.Open() || counts[jobs.Done]+counts[jobs.Failed] > 0 {
+		phase = "begun"
+		if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted}); err != nil {
+			return was, err
+		}
+	}
+	if b, tripped, err := w.Control.Store.Brake(ctx, run.ID); err != nil {
+		return was, err
+	} else if tripped {
+		e := RunEvent{Run: run.ID, Kind: RunHalted, Text: b.Sentence(), Occasion: strconv.FormatInt(b.At.UnixMilli(), 10)}
+		if err := w.Control.TellRun(ctx, e); err != nil {
+			return was, err
+		}
+	}
+	return phase + " " + at, nil
+}
+
+// endedWords are the counts of an end.
+func endedWords(c jobs.Counts) string {
+	if c.Bad() == 0 {
+		return fmt.Sprintf("all %d rows are good", c.Total())
+	}
+	return fmt.Sprintf("%d of %d rows are good, %d are not", c.Total()-c.Bad(), c.Total(), c.Bad())
+}
