@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +15,8 @@ import (
 // HookCommand runs a hook's command by sh -c, with the report in a file. Env is what the
 // command sees beside what tells of the event.
 type HookCommand struct {
-	Env []string // "NAME=value"; whoever wires leaves secrets out
+	Env []string  // "NAME=value"; whoever wires leaves secrets out
+	Out io.Writer // what commands write goes there at once, where somebody looks on; nil is nowhere
 }
 
 // run makes one attempt. The output is the last of what the command wrote.
@@ -35,7 +37,11 @@ func (c HookCommand) run(ctx context.Context, h Hook, d Delivery, r RunReport) (
 	cmd.Env = append(append([]string{}, c.Env...), "NIGHTSHIFT_RUN="+d.Event.Run, "NIGHTSHIFT_RUN_NAME="+r.Title, "NIGHTSHIFT_EVENT="+d.Event.Kind,
 		"NIGHTSHIFT_TEXT="+d.Event.sentence(r.Title), "NIGHTSHIFT_REPORT="+report, "NIGHTSHIFT_DELIVERY="+d.ID)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout = &out
+	if c.Out != nil {
+		cmd.Stdout = io.MultiWriter(&out, c.Out)
+	}
+	cmd.Stderr = cmd.Stdout
 	err = cmd.Run()
 	output = tail(out.String(), 2000)
 	if ctx.Err() == context.DeadlineExceeded {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"nightshift/jobs"
 )
@@ -19,6 +20,14 @@ type LifeWatch struct {
 // What is kept of a run between two looks: "queued MS", "begun MS" while it is open
 // since then, "done".
 const runDone = "done"
+
+// lifeEvery bounds how late the end of a run is told.
+const lifeEvery = 5 * time.Second
+
+// Run looks until the context ends.
+func (w *LifeWatch) Run(ctx context.Context) {
+	repeat(ctx, lifeEvery, w.Control.log(), "looking whether runs have ended", w.Look)
+}
 
 // Look tells what has changed since the last look: two round trips a run.
 func (w *LifeWatch) Look(ctx context.Context) error {
@@ -69,7 +78,12 @@ func (w *LifeWatch) look(ctx context.Context, run jobs.Run, was string, now int6
 		if is, err = w.open(ctx, run, counts, was, now); err != nil {
 			return err
 		}
-	} else if _, at, open := strings.Cut(was, " "); open {
+	} else if phase, at, open := strings.Cut(was, " "); open {
+		if phase == "queued" && counts[jobs.Done]+counts[jobs.Failed] > 0 { // it began since the last look
+			if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted}); err != nil {
+				return err
+			}
+		}
 		e := RunEvent{Run: run.ID, Kind: RunFinished, Occasion: at, Text: endedWords(counts)}
 		if err := w.Control.TellRun(ctx, e); err != nil {
 			return err
@@ -88,7 +102,7 @@ func (w *LifeWatch) open(ctx context.Context, run jobs.Run, counts jobs.Counts, 
 	if !known {
 		phase, at = "queued", strconv.FormatInt(now, 10)
 	}
-	if phase == "queued" && counts[jobs.Queued] < counts.Open() || counts[jobs.Done]+counts[jobs.Failed] > 0 {
+	if phase == "queued" && (counts[jobs.Queued] < counts.Open() || counts[jobs.Done]+counts[jobs.Failed] > 0) {
 		phase = "begun"
 		if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted}); err != nil {
 			return was, err

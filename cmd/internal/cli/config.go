@@ -39,6 +39,9 @@ type Config struct {
 	Degrade    DegradeConfig   `yaml:"degrade"`   // what those who wait get when there is no answer for them
 	Dashboard  DashboardConfig `yaml:"dashboard"` //
 
+	Hooks  []HookConfig `yaml:"hooks"`  // who is told what happens to runs
+	Report ReportConfig `yaml:"report"` // where each run's report is sent
+
 	Spend     SpendConfig     `yaml:"spend"`     // what all models together may cost, and the soft part of each cap
 	Reuse     string          `yaml:"reuse"`     // how old an answer may be that a row takes over whose question is the same: 30d, or off. Default 30d
 	Retention RetentionConfig `yaml:"retention"` // how long runs are kept once they have ended

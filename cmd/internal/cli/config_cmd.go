@@ -54,6 +54,9 @@ func runConfigCheck(f *factory) error {
 	for _, warning := range c.priceWarnings(f.now()) {
 		f.say("%s: %s", where, warning)
 	}
+	if _, wrong := c.hooks(); len(wrong) > 0 {
+		return invalid(c.located(wrong[0]))
+	}
 	for _, name := range c.reservedInUse() {
 		f.say("%s: %s is understood, but this version does not act on it yet", where, name)
 	}
@@ -99,6 +102,9 @@ func runConfigShow(f *factory) error {
 func (l *loaded) value(key string) any {
 	for _, k := range l.k.Keys() {
 		if strings.ReplaceAll(k, keySep, ".") == key {
+			if key == "hooks" {
+				return l.shownHooks()
+			}
 			return shown(key, l.k.Get(k))
 		}
 	}
@@ -113,6 +119,9 @@ func shown(key string, v any) any {
 	}
 	if key == "dashboard.token" && text != "" {
 		return "***"
+	}
+	if key == "report.webhook" && text != "" {
+		return HookConfig{URL: text}.target()
 	}
 	if key == "redis" && redisHost(text) != afterScheme(text) && strings.Contains(text, "@") {
 		scheme, _, _ := strings.Cut(text, "://")

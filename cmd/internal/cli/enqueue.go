@@ -15,6 +15,7 @@ import (
 type enqueueOptions struct {
 	specOptions
 	Update bool
+	Tell   tellFlags
 }
 
 func newEnqueueCmd(f *factory) *cobra.Command {
@@ -31,11 +32,15 @@ func newEnqueueCmd(f *factory) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.Update, "update", false, "let the named run change: redo only what changed")
+	o.Tell.addNotifyFlags(cmd.Flags())
 	f.addOutputFlag(cmd)
 	return cmd
 }
 
 func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.Command, inputs []string) error {
+	if err := o.Tell.check(); err != nil {
+		return err
+	}
 	if _, err := f.config(); err != nil {
 		return invalid(err)
 	}
@@ -68,6 +73,9 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 	bar.stop()
 	if err != nil {
 		return enqueueError(err)
+	}
+	if err := o.Tell.notify(ctx, be, rep.Run); err != nil {
+		return fmt.Errorf("the rows are enqueued, and nobody will be told of their end: %w", err)
 	}
 	return f.printEnqueued(ctx, be, b, rep, reuse)
 }

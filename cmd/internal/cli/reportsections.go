@@ -45,7 +45,7 @@ func (r *runReport) costSection() pageSection {
 	if r.Cost.Known {
 		line := fmt.Sprintf("%s for %s", usd(r.Cost.MicroUSD), callsOf(r.Cost.Calls))
 		if p != nil && p.Cost != nil {
-			line += "; expected were " + spanUSD(*p.Cost) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended)
+			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended)
 		}
 		s.Text = append(s.Text, line+".")
 	} else if r.Good > 0 || p != nil {
@@ -87,6 +87,14 @@ func callsOf(n int64) string {
 		return "1 call"
 	}
 	return humanize.Comma(n) + " calls"
+}
+
+// plannedUSD is what was expected: of nothing but the longest answers only the most.
+func plannedUSD(p jobs.Planned) string {
+	if p.Source == jobs.PlannedCap {
+		return "at most " + usd(p.Cost.High)
+	}
+	return spanUSD(*p.Cost)
 }
 
 func spanUSD(s jobs.Span) string {

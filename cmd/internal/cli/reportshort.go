@@ -12,7 +12,7 @@ func (r *runReport) short() []string {
 	if r.Cost.Known && r.Cost.Calls > 0 {
 		line += fmt.Sprintf(" and %s for %s", usd(r.Cost.MicroUSD), callsOf(r.Cost.Calls))
 		if p := r.Planned; p != nil && p.Cost != nil && p.Rows > 0 {
-			line += " (expected " + spanUSD(*p.Cost) + ")"
+			line += " (expected " + plannedUSD(*p) + ")"
 		}
 	}
 	lines := []string{line}

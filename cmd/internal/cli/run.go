@@ -19,6 +19,7 @@ type runOptions struct {
 	specOptions
 	Out    string
 	Update bool
+	Tell   tellFlags
 }
 
 func newRunCmd(f *factory) *cobra.Command {
@@ -35,10 +36,15 @@ func newRunCmd(f *factory) *cobra.Command {
 	o.addFlags(cmd)
 	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output (default INPUT with .results.jsonl; of several inputs results.jsonl)")
 	cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
+	o.Tell.addNotifyFlags(cmd.Flags())
+	o.Tell.addThenFlags(cmd.Flags())
 	return cmd
 }
 
 func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, inputs []string) error {
+	if err := o.Tell.check(); err != nil {
+		return err
+	}
 	b, err := o.prepare(ctx, f, cmd, inputs)
 	if err != nil {
 		return err
@@ -60,11 +66,16 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err != nil {
 		return firstError(err, sink.Close())
 	}
+	tell, err := s.startHooks(ctx)
+	if err != nil {
+		return firstError(err, sink.Close())
+	}
+	defer tell.end()
 	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steeredWith(sink), Reuse: reuse, Reused: into(sink)})
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}
-	if err := b.quota.usedToday(ctx, s.lim); err != nil {
+	if err := firstError(b.quota.usedToday(ctx, s.lim), o.Tell.notify(ctx, s.backend, rep.Run)); err != nil {
 		return firstError(err, sink.Close())
 	}
 	if s.embedded != nil {
@@ -74,19 +85,26 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	}
 	f.say("%s", runOpening(rep, b, reuse, s.expect(ctx, b, rep, f.now()), f.now()))
 	err = s.work(ctx, f, rep.Run, sink)
-	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), rep.Run.ID)
+	err = o.ended(ctx, f, s, rep.Run, sink, err, o.outFile(inputs))
+	tell.close(ctx, s, f, rep.Run)
+	return o.Tell.after(ctx, f, s.backend, rep.Run, err)
+}
+
+// ended says what came of a run that was worked at until err.
+func (o *runOptions) ended(ctx context.Context, f *factory, s *session, run jobs.Run, sink *jobs.FileSink, err error, out string) error {
+	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), run.ID)
 	if tidyErr := sink.Tidy(); tidyErr != nil {
 		f.say("warning: rows that were tried again have their former lines in the file too (the last one counts): %v", tidyErr)
 	}
-	about := s.endReport(ctx, rep.Run, f.now())
+	about := s.endReport(ctx, run, f.now())
 	if err := firstError(sink.Close(), err, countErr); err != nil {
-		return s.stopClosing(f, err, counts, o.outFile(inputs))
+		return s.stopClosing(f, err, counts, out)
 	}
-	if err := s.missedError(context.WithoutCancel(ctx), rep.Run); err != nil {
-		f.say("%s; results in %s", countsLine(counts), o.outFile(inputs))
+	if err := s.missedError(context.WithoutCancel(ctx), run); err != nil {
+		f.say("%s; results in %s", countsLine(counts), out)
 		return err
 	}
-	return f.runClosing(ctx, counts, o.outFile(inputs), about)
+	return f.runClosing(ctx, counts, out, about)
 }
 
 // reusable is what other runs have answered: of this Redis, or where that ends with

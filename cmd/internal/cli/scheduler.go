@@ -70,7 +70,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Bypass:    &scheduler.BypassWatch{Control: control, Source: source, Owner: owner},
 		Spend:     &scheduler.SpendWatch{Control: control, Owner: owner},
 		Keeper:    &scheduler.Keeper{Control: control, Retention: b.conf.retention(), Owner: owner, Removed: b.dropTickets},
-		Also:      []func(context.Context){drainer.Run},
+		Also:      []func(context.Context){drainer.Run, (&scheduler.LifeWatch{Control: control}).Run, b.newHooks(control).Run},
 		Owner:     owner, Digest: b.conf.schedulerDigest(), Logger: b.log,
 	}
 }
@@ -91,7 +91,7 @@ func (c *Config) workWindows() map[string]scheduler.Window {
 
 // schedulerDigest tells schedulers apart that would decide differently.
 func (c *Config) schedulerDigest() string {
-	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig())
+	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig(), c.shownHooks())
 }
 
 // digest is a short name for settings: equal ones have the same.

@@ -14,6 +14,7 @@ import (
 type waitOptions struct {
 	*factory
 	Timeout time.Duration
+	Tell    tellFlags
 }
 
 func newWaitCmd(f *factory) *cobra.Command {
@@ -26,12 +27,16 @@ func newWaitCmd(f *factory) *cobra.Command {
 			"brake or its --max-cost has stopped it, and with 5 when rows ended at its deadline.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Tell.check(); err != nil {
+				return err
+			}
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
-				return runWait(cmd.Context(), o, be, run)
+				return o.Tell.after(cmd.Context(), f, be, run, runWait(cmd.Context(), o, be, run))
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give up after this long, with exit code 5")
+	o.Tell.addThenFlags(cmd.Flags())
 	return cmd
 }
 

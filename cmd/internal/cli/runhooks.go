@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/scheduler"
+)
+
+// runHooks calls the hooks while a `run` goes on that nobody else calls them for.
+type runHooks struct {
+	life  *scheduler.LifeWatch
+	hooks *scheduler.Hooks
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// hooksPatience is how long the end of a `run` waits for receivers that fail, where what
+// is on its way would be lost with its Redis.
+const hooksPatience = time.Minute
+
+// startHooks begins before the run is there, so that nothing of it is missed; nil where
+// a scheduler leads, which does it.
+func (s *session) startHooks(ctx context.Context) (*runHooks, error) {
+	control := s.control()
+	if s.embedded == nil {
+		if st, err := control.Status(ctx); err != nil || st.Leader != nil {
+			return nil, err
+		}
+	}
+	r := &runHooks{life: &scheduler.LifeWatch{Control: control}, hooks: s.newHooks(control), done: make(chan struct{})}
+	if err := r.life.Look(ctx); err != nil {
+		return nil, err
+	}
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(r.done)
+		go r.life.Run(ctx)
+		r.hooks.Run(ctx)
+	}()
+	return r, nil
+}
+
+// end stops calling; a second one does nothing.
+func (r *runHooks) end() {
+	if r != nil {
+		r.stop()
+		<-r.done
+	}
+}
+
+// close tells what became of the run, and says what could not be told.
+func (r *runHooks) close(ctx context.Context, s *session, f *factory, run jobs.Run) {
+	if r == nil {
+		return
+	}
+	r.end()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hooksPatience)
+	defer cancel()
+	if err := r.life.Look(ctx); err != nil {
+		s.log.Warn("what became of the run is not told", "err", err)
+	}
+	for said := false; ; said = true {
+		if err := r.hooks.Look(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("hooks are not called", "err", err)
+			return
+		}
+		left, err := r.hooks.Control.Deliveries(context.WithoutCancel(ctx))
+		if err != nil || len(left) == 0 || s.embedded == nil {
+			return // a shared Redis keeps them for a scheduler
+		}
+		if !said {
+			f.say("waiting up to %s for %s that could not be told yet: %s", hooksPatience, plural(len(left), "hook"), left[0].Failed)
+		}
+		select {
+		case <-ctx.Done():
+			for _, d := range left {
+				f.say("warning: hook %s was not told that %s %s: %s", d.Hook, run.Title(), d.Event.Kind, d.Failed)
+			}
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
