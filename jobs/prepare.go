@@ -29,6 +29,10 @@ type PrepareOptions struct {
 	Files string
 	// Tokens says what a file costs in input tokens, for Attachment.Tokens. Optional.
 	Tokens func(mime string, content []byte) int64
+	// Model gives the model and the lane of a run whose Spec has no model: named is
+	// what the first line of a batch file names, "" where it names none. Wanted for
+	// those only.
+	Model func(named string) (model, lane string, err error)
 	// Progress is told now and then how many rows were read.
 	Progress func(rows int64)
 }
@@ -62,7 +66,8 @@ type Prepared struct {
 	left  *leftOut
 	tmpl  *Template
 	files *fileFolder
-	keys  []RowKey // of the rows, in their order
+	named *RenderedRow // the first line of a batch file, whose model all others must name; nil: the spec says the model
+	keys  []RowKey     // of the rows, in their order
 
 	picked []RenderedRow // these rows alone, see Pick; nil: all
 }
@@ -100,6 +105,11 @@ func (p *Prepared) prepare(ctx context.Context, o PrepareOptions) (err error) {
 	}
 	if p.tmpl, err = compile(p.Spec, places{o.TemplateFile, o.SystemFile, o.TemplateLine, o.SystemLine}); err != nil {
 		return err
+	}
+	if p.Spec.Lines != "" && p.Spec.Model == "" && o.Model != nil {
+		if err := p.takeModel(ctx, o); err != nil {
+			return err
+		}
 	}
 	p.Digest = specDigest(p.Spec)
 	if o.Invalid != nil {
@@ -193,8 +203,8 @@ func (c *checker) record(_ record, rows []RenderedRow) (bad []Problem, _ error) 
 }
 
 func (c *checker) check(row RenderedRow) error {
-	if c.o.Check == nil {
-		return nil
+	if err := c.p.sameModel(row); err != nil || c.o.Check == nil {
+		return err
 	}
 	return c.o.Check(row)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,23 +74,18 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	if err != nil {
 		return nil, err
 	}
-	quota, err := c.quotaOf(spec.Model)
-	if err != nil {
-		return nil, invalid(err)
-	}
-	spec.Lane = quota.lane.String()
-	if err := c.unpriced(spec, quota.lane); err != nil {
-		return nil, invalid(err)
-	}
-	if err := c.tooDear(spec, quota.lane, f.now()); err != nil {
-		return nil, invalid(err)
+	b := &batch{dups: o.dups}
+	if spec.Model != "" {
+		if err := b.goTo(c, &spec, f.now()); err != nil {
+			return nil, invalid(err)
+		}
 	}
 	left, err := o.leaveOut(inputs)
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{quota: quota, left: left, sized: sizes{long: c.longPrompts(spec.Model, f.now())}, dups: o.dups, samples: c.samples(spec)}
-	opts := jobs.PrepareOptions{Check: b.check, Invalid: left.tell(), Tokens: b.fileTokens}
+	b.left, b.samples = left, c.samples(spec)
+	opts := jobs.PrepareOptions{Check: b.check, Invalid: left.tell(), Tokens: b.fileTokens, Model: b.namedModel(c, spec, f.now())}
 	o.templates(&opts)
 	b.Prepared, err = jobs.Prepare(ctx, in, spec, opts)
 	err = left.end(f, err)
@@ -100,6 +96,16 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 		return nil, invalid(b.withLarge(err))
 	}
 	return b, err
+}
+
+// goTo sets the lane that a run of this model goes to, if its rows may go there.
+func (b *batch) goTo(c *loaded, spec *jobs.Spec, now time.Time) (err error) {
+	if b.quota, err = c.quotaOf(spec.Model); err != nil {
+		return err
+	}
+	spec.Lane = b.quota.lane.String()
+	b.sized = sizes{long: c.longPrompts(spec.Model, now)}
+	return firstError(c.unpriced(*spec, b.quota.lane), c.tooDear(*spec, b.quota.lane, now))
 }
 
 // close removes what was kept of standard input; what stays is the system's to clean.

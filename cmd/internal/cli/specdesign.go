@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -79,6 +81,22 @@ func (o *specOptions) templates(p *jobs.PrepareOptions) {
 // fileTokens is what a file of a row costs in input tokens.
 func (b *batch) fileTokens(mime string, content []byte) int64 {
 	return gemini.EstimateMedia(gemini.Model{Name: b.quota.model}, mime, content)
+}
+
+// namedModel settles the model of a batch file's lines: what they name, where a
+// route or a limit knows it, else run.model where they name none.
+func (b *batch) namedModel(c *loaded, spec jobs.Spec, now time.Time) func(string) (string, string, error) {
+	return func(named string) (model, lane string, err error) {
+		spec.Model = c.realModel(orElse(named, c.Run.Model))
+		switch {
+		case spec.Model == "":
+			return "", "", usageErrorf("no model: the lines name none; give --model, or set run.model in %s", configName)
+		case named != "" && spec.Model == named && !strings.Contains(named, "gemini"):
+			return "", "", fmt.Errorf("the lines name the model %q, which is none of Gemini's: give --model, or say in %s which one answers for it: routes: {%s: MODEL}", named, configName, named)
+		}
+		err = b.goTo(c, &spec, now)
+		return spec.Model, spec.Lane, err
+	}
 }
 
 // weigh is what goes into a row's call, about; it counts in what the batch takes.

@@ -122,7 +122,9 @@ func (o *specOptions) spec(cmd *cobra.Command, c *loaded) (jobs.Spec, error) {
 			return s, asUsage(err)
 		}
 	}
-	if s.Model == "" {
+	if o.Template == "" && o.Prompt == "" && o.Model == "" {
+		s.Model = "" // lines of a batch file may name it
+	} else if s.Model == "" {
 		return s, usageErrorf("no model: give --model, or set run.model in %s", configName)
 	}
 	return s, nil
