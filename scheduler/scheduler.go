@@ -28,6 +28,7 @@ type Scheduler struct {
 	Learner   *Learner    // nil: floors are the configured ones
 	Spend     *SpendWatch // nil: nobody tells how far caps are spent
 	Keeper    *Keeper     // nil: runs are kept until they are purged
+	Periodic  *Periodic   // nil: no runs come again
 	// Also runs while this process leads; each ends when its context does.
 	Also []func(context.Context)
 
@@ -117,6 +118,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	}
 	if s.Snapshots != nil {
 		every(lossEvery, "keeping counters", s.Snapshots.Keep)
+	}
+	if s.Periodic != nil {
+		every(reconcileEvery, "starting the runs of schedules", s.Periodic.Look)
 	}
 	if s.Sweeper != nil {
 		all.Go(func() { s.Sweeper.Run(ctx) })

@@ -46,10 +46,10 @@ type Config struct {
 	Reuse     string          `yaml:"reuse"`     // how old an answer may be that a row takes over whose question is the same: 30d, or off. Default 30d
 	Retention RetentionConfig `yaml:"retention"` // how long runs are kept once they have ended
 
-	Schedules map[string]ScheduleConfig `yaml:"schedules"` // reserved
-	Metrics   ListenConfig              `yaml:"metrics"`   // reserved
-	Alerts    AlertsConfig              `yaml:"alerts"`    // reserved
-	TimeZone  string                    `yaml:"time_zone"` // of months and windows; days are always Pacific. Default America/Los_Angeles
+	Schedules []ScheduleConfig `yaml:"schedules"` // runs that come again
+	Metrics   ListenConfig     `yaml:"metrics"`   // reserved
+	Alerts    AlertsConfig     `yaml:"alerts"`    // reserved
+	TimeZone  string           `yaml:"time_zone"` // of months and windows; days are always Pacific. Default America/Los_Angeles
 }
 
 // GeminiConfig says how the provider is reached. The key itself never stands
@@ -160,13 +160,6 @@ type SpendConfig struct {
 	SoftRatio float64 `yaml:"soft_ratio"`
 	Zone      string  `yaml:"zone"`   // of months; default time_zone
 	Prices    string  `yaml:"prices"` // a file of prices that take the place of those in the program: nightshift spend price --help
-}
-
-// ScheduleConfig is reserved for periodic runs.
-type ScheduleConfig struct {
-	Cron  string `yaml:"cron"`
-	Zone  string `yaml:"zone"`
-	Input string `yaml:"input"`
 }
 
 // GatewayConfig is where the gateway serves Gemini's API.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -59,6 +60,13 @@ func runConfigCheck(f *factory) error {
 	}
 	for _, name := range c.reservedInUse() {
 		f.say("%s: %s is understood, but this version does not act on it yet", where, name)
+	}
+	for _, s := range c.Schedules {
+		b, err := c.prepareSchedule(context.Background(), s, "")
+		if err != nil {
+			return invalid(fmt.Errorf("%s: schedules: %s: %w", where, s.text("name"), err))
+		}
+		b.close()
 	}
 	fmt.Fprintf(f.Out, "ok: %s, %s\n", where, plural(len(c.Models), "model"))
 	return nil

@@ -38,7 +38,7 @@ func (l *loaded) check() error {
 		atLeast("worker.concurrency", int64(c.Worker.Concurrency), 1),
 		atLeast("worker.attempts", int64(c.Worker.Attempts), 1),
 		atLeast("worker.call_timeout (in seconds)", int64(c.Worker.CallTimeout/time.Second), 15),
-		atLeast("worker.flex_timeout (in seconds)", int64(c.Worker.FlexTimeout/time.Second), 60), c.checkTier(),
+		atLeast("worker.flex_timeout (in seconds)", int64(c.Worker.FlexTimeout/time.Second), 60), c.checkTier(), c.checkSchedules(),
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
 		zoneOK("time_zone", c.TimeZone), c.checkSpend(), c.checkRetention(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
@@ -241,7 +241,7 @@ func zoneOK(key, v string) error {
 
 // reservedInUse names the sections that are set and not acted on yet.
 func (l *loaded) reservedInUse() []string {
-	reserved := []string{"schedules", "metrics", "alerts"}
+	reserved := []string{"metrics", "alerts"}
 	return slices.DeleteFunc(reserved, func(name string) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(l.Sources)), func(key string) bool {
 			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"

@@ -68,6 +68,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Snapshots: &scheduler.Snapshots{Control: control, Dir: b.conf.stateDir(), Configure: b.configure},
 		Learner:   &scheduler.Learner{Control: control, Source: source, Zone: b.conf.zone(), Owner: owner},
 		Bypass:    &scheduler.BypassWatch{Control: control, Source: source, Owner: owner},
+		Periodic:  &scheduler.Periodic{Control: control, Of: b.schedules(), Owner: owner},
 		Spend:     &scheduler.SpendWatch{Control: control, Owner: owner},
 		Keeper:    &scheduler.Keeper{Control: control, Retention: b.conf.retention(), Owner: owner, Removed: b.dropTickets},
 		Also:      []func(context.Context){drainer.Run, (&scheduler.LifeWatch{Control: control}).Run, b.newHooks(control).Run},

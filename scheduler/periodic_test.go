@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nightshift/jobs"
+)
+
+// TestPeriods is what becomes of periods, one look after the other.
+func TestPeriods(t *testing.T) {
+	cron, err := ParseCron("30 1 * * *", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Schedule{Name: "n", Cron: cron}
+	at := func(text string) time.Time { x, _ := time.Parse("01-02 15:04", text); return x.AddDate(2026, 0, 0) }
+	var st ScheduleState
+	for _, c := range []struct {
+		at, former, outcome, run string
+		told                     int
+		before                   func()
+	}{
+		{"12-01 12:00", "", "", "", 0, nil},
+		{"12-02 01:29", "", "", "", 0, nil},
+		{"12-02 01:30", "", PeriodStarting, "n@2026-12-02", 0, nil},
+		{"12-02 01:31", "", PeriodStarting, "n@2026-12-02", 0, nil}, // a leader that takes over finishes it
+		{"12-02 01:32", "", PeriodStarted, "n@2026-12-02", 0, func() { st.Outcome = PeriodStarted }},
+		{"12-03 01:30", "n@2026-12-02", PeriodSkipped, "n@2026-12-03", 1, nil},
+		{"12-06 08:00", "", PeriodStarting, "n@2026-12-06", 1, nil}, // once, however many were missed
+		{"12-09 08:00", "", PeriodSkipped, "n@2026-12-09", 2, func() { st.Outcome, s.Skip = PeriodStarted, true }},
+		{"12-10 01:30", "", PeriodSkipped, "n@2026-12-10", 0, func() { st.Held = "ann" }},
+		{"12-11 01:30", "", PeriodSkipped, "n@2026-12-11", 1, func() { st.Held, st.SkipOne = "", true }},
+		{"12-12 01:30", "", PeriodStarting, "n@2026-12-12", 0, nil},
+		{"12-12 09:00", "", PeriodStarting, "n@2026-12-12T09:00:00", 0, func() { st.Outcome, st.Now = PeriodStarted, "ann" }},
+	} {
+		if c.before != nil {
+			c.before()
+		}
+		if told := st.decide(s, at(c.at), c.former); len(told) != c.told || st.Outcome != c.outcome || st.Run != c.run {
+			t.Errorf("%s: %s %s, told %q; want %s %s", c.at, st.Outcome, st.Run, told, c.outcome, c.run)
+		}
+	}
+}
+
+// TestOneRunAPeriod: two schedulers at once make one run, a leader that dies while it
+// makes it leaves it to the next, and a broken input is an alert.
+func TestOneRunAPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := newRig(t, embedded(ctx, t)())
+		cron, err := ParseCron("* * * * *", nil)
+		r.must(err)
+		var mu sync.Mutex
+		started := map[string]int{}
+		fail := errors.New("killed")
+		p := &Periodic{Control: r.c, Owner: "s", Of: []Schedule{{Name: "n", Cron: cron, Start: func(_ context.Context, run string) (jobs.EnqueueReport, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			started[run]++
+			return jobs.EnqueueReport{}, fail
+		}}}}
+		r.must(p.Look(r.ctx()))
+		time.Sleep(time.Minute)
+		if err := p.Look(r.ctx()); !errors.Is(err, fail) {
+			t.Errorf("the first leader: %v", err)
+		}
+		fail = nil
+		r.must(p.Look(r.ctx()))
+		if len(started) != 1 {
+			t.Errorf("started %v", started)
+		}
+		time.Sleep(time.Minute)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { _ = p.Look(r.ctx()) })
+		}
+		both.Wait()
+		if len(started) != 2 {
+			t.Errorf("started %v", started)
+		}
+		fail = &StartError{errors.New("rows.csv:3: no id")}
+		time.Sleep(time.Minute)
+		r.must(p.Look(r.ctx()))
+		all, err := r.c.Schedules(r.ctx())
+		r.must(err)
+		if st := all["n"]; st.Outcome != PeriodFailed || len(r.events("alert")) != 1 {
+			t.Errorf("%+v, alerts %q", st, r.events("alert"))
+		}
+	})
+}
