@@ -70,14 +70,32 @@ type place struct {
 // same project and tenant, the latest first, else of a file. Of several a row of
 // the same id is preferred. Nothing is written.
 func (s *Store) LookUp(ctx context.Context, p *Prepared, o LookUpOptions) (*Lookup, error) {
-	l := &Lookup{table: newKeyTable(p.keys), found: make([]foundRow, len(p.keys))}
-	l.Twins = l.table.twins
-	oldest := uint32(0)
-	if o.Keep > 0 {
-		oldest = uint32(max(s.now().Add(-o.Keep).Unix(), 0))
-	}
+	l := newLookup(p)
 	if err := s.likeRuns(ctx, p.Spec, l); err != nil {
 		return nil, fmt.Errorf("looking for results of the same rows: %w", err)
+	}
+	return l, s.searchAll(ctx, l, o, s.now())
+}
+
+// LookUpFiles is LookUp where there are results files alone.
+func LookUpFiles(ctx context.Context, p *Prepared, o LookUpOptions) (*Lookup, error) {
+	l := newLookup(p)
+	var none *Store // is asked about runs only
+	return l, none.searchAll(ctx, l, o, time.Now())
+}
+
+func newLookup(p *Prepared) *Lookup {
+	l := &Lookup{table: newKeyTable(p.keys), found: make([]foundRow, len(p.keys))}
+	l.Twins = l.table.twins
+	return l
+}
+
+// searchAll goes through the runs that were found, then through files; then through
+// what is in files that are not to be seen.
+func (s *Store) searchAll(ctx context.Context, l *Lookup, o LookUpOptions, now time.Time) error {
+	oldest := uint32(0)
+	if o.Keep > 0 {
+		oldest = uint32(max(now.Add(-o.Keep).Unix(), 0))
 	}
 	for _, name := range o.Files {
 		l.places = append(l.places, place{file: name})
@@ -85,12 +103,12 @@ func (s *Store) LookUp(ctx context.Context, p *Prepared, o LookUpOptions) (*Look
 	for _, away := range []bool{false, true} {
 		for i := range l.places {
 			if err := s.search(ctx, l, i, oldest, away); err != nil {
-				return nil, fmt.Errorf("looking for results of the same rows: %w", err)
+				return fmt.Errorf("looking for results of the same rows: %w", err)
 			}
 		}
 	}
 	l.sumUp()
-	return l, nil
+	return nil
 }
 
 // likeRuns are those whose answers spec's rows may take over, the latest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
@@ -28,27 +29,28 @@ func newPlanCmd(f *factory) *cobra.Command {
 
 // planReport is what plan prints.
 type planReport struct {
-	Rows       int64     `json:"rows"`
-	Bad        int64     `json:"bad"`        // rows of the input that --skip-invalid left out
-	Duplicates int64     `json:"duplicates"` // rows that ask the same as one before
-	Model      string    `json:"model"`
-	Lane       string    `json:"lane"`
-	Share      float64   `json:"bulk_share"`
-	Prices     string    `json:"prices_checked,omitempty"`
-	Needs      int64     `json:"needs_seconds,omitempty"` // of the lane's limits, were nobody else there
-	Limit      string    `json:"limit,omitempty"`         // that decides it
-	Known      bool      `json:"end_known"`
-	Done       time.Time `json:"done_by,omitzero"`
-	DoneLimit  string    `json:"done_limit,omitempty"`
-	Resets     int       `json:"pacific_resets,omitempty"`
-	Hold       string    `json:"hold,omitempty"` // what keeps the rows from working now
-	Others     int       `json:"other_runs"`     // open, in the same lane
-	Window     string    `json:"window,omitempty"`
-	Deadline   time.Time `json:"deadline,omitzero"`
-	Late       int64     `json:"late_seconds,omitempty"`
-	Ways       []way     `json:"to_make_it,omitempty"`
-	Caps       []capNote `json:"caps_too_small,omitempty"`
-	Unknown    string    `json:"not_looked_at,omitempty"` // why the shared state is not in this
+	Stand      *planStand `json:"stand,omitempty"` // to what was done before
+	Rows       int64      `json:"rows"`
+	Bad        int64      `json:"bad"`        // rows of the input that --skip-invalid left out
+	Duplicates int64      `json:"duplicates"` // rows that ask the same as one before
+	Model      string     `json:"model"`
+	Lane       string     `json:"lane"`
+	Share      float64    `json:"bulk_share"`
+	Prices     string     `json:"prices_checked,omitempty"`
+	Needs      int64      `json:"needs_seconds,omitempty"` // of the lane's limits, were nobody else there
+	Limit      string     `json:"limit,omitempty"`         // that decides it
+	Known      bool       `json:"end_known"`
+	Done       time.Time  `json:"done_by,omitzero"`
+	DoneLimit  string     `json:"done_limit,omitempty"`
+	Resets     int        `json:"pacific_resets,omitempty"`
+	Hold       string     `json:"hold,omitempty"` // what keeps the rows from working now
+	Others     int        `json:"other_runs"`     // open, in the same lane
+	Window     string     `json:"window,omitempty"`
+	Deadline   time.Time  `json:"deadline,omitzero"`
+	Late       int64      `json:"late_seconds,omitempty"`
+	Ways       []way      `json:"to_make_it,omitempty"`
+	Caps       []capNote  `json:"caps_too_small,omitempty"`
+	Unknown    string     `json:"not_looked_at,omitempty"` // why the shared state is not in this
 	need
 }
 
@@ -74,10 +76,21 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	r, err := f.conf.planOf(ctx, be, b, e, "", b.Rows, f.now())
+	stand, err := o.stand(ctx, f.conf, be, b)
 	if err != nil {
 		return err
 	}
+	if stand.asked() == 0 {
+		t := newTable("PLAN", "")
+		t.row("rows", humanize.Comma(b.Rows)+validRows(b.LeftOut))
+		t.row("", "all are answered already (from "+stand.places+"): enqueueing them costs nothing")
+		return f.print(t, planReport{Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand})
+	}
+	r, err := f.conf.planOf(ctx, be, b, e, "", stand.asked(), f.now())
+	if err != nil {
+		return err
+	}
+	r.Stand = &stand
 	r.Unknown, r.Duplicates, r.Bad = away, o.dups.count(), b.LeftOut
 	return f.print(planTable(r, b, o.dups, f.now()), r)
 }

@@ -13,6 +13,9 @@ import (
 func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable {
 	t := newTable("PLAN", "")
 	t.row("rows", humanize.Comma(r.Rows)+validRows(r.Bad))
+	if r.Stand != nil {
+		r.Stand.rows(t)
+	}
 	if r.Duplicates > 0 {
 		t.row("", fmt.Sprintf("%s ask the same as another row: %s", humanize.Comma(r.Duplicates), dups.examples()))
 	}

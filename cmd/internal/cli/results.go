@@ -118,6 +118,11 @@ func runResults(ctx context.Context, o *resultsOptions, be *backend, run jobs.Ru
 	if err := o.file().write(o.streams, o.Out, x.to); err != nil {
 		return err
 	}
+	if !o.accepted.Accepted { // retention goes by whether somebody has them
+		if err := be.store.Fetched(ctx, run.ID); err != nil {
+			return err
+		}
+	}
 	return o.sayExported(ctx, be, run, x.n)
 }
 
