@@ -30,6 +30,7 @@ import "strconv"
 //	nightshift:jobs:{run}:file    hash: "p" and a path → digest (32 bytes) and type of a file that rows name, "d" and the digest → its content
 //	nightshift:jobs:{run}:wait:N  hash: index → what the open row waits for since when, and what it waited before (see waits.go); rows 64·N and on
 //	nightshift:jobs:{run}:waits   hash: cause (a letter) → what rows that ended waited for it (ms)
+//	nightshift:jobs:{run}:pick    hash: "f" and a field → what was decided about it, four bytes a row (see picks.go); "=" → how (JSON)
 //	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
 const (
 	keyRuns  = "nightshift:jobs:runs"
@@ -58,6 +59,7 @@ func takingKey(run string) string { return runPrefix(run) + "taking" }
 func draftKey(run string) string  { return runPrefix(run) + "draft" }
 func brakeKey(run string) string  { return runPrefix(run) + "brake" }
 func fileKey(run string) string   { return runPrefix(run) + "file" }
+func pickKey(run string) string   { return runPrefix(run) + "pick" }
 func waitsKey(run string) string  { return runPrefix(run) + "waits" }
 func rowKey(run string, chunk int64) string {
 	return runPrefix(run) + "row:" + strconv.FormatInt(chunk, 10)

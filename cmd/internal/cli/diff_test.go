@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nightshift/jobs"
+)
+
+// TestDiffAndAccept goes from counts to a live file with the accepted values in it.
+func TestDiffAndAccept(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	end := func(n int64, status, title, price string) {
+		r := jobs.Result{Row: "r" + string(rune('0'+n)), Status: status}
+		if status == "done" {
+			r.Parsed = []byte(`{"title":"` + title + `","price":` + price + `}`)
+		}
+		_, err := s.be.store.Finish(t.Context(), jobs.Task{Run: s.run.ID, Index: n}, r)
+		s.check(err)
+	}
+	end(0, "done", "New tea", "10.0")
+	end(1, "done", "Old", "99")
+	end(2, "failed", "", "")
+	path := filepath.Join(t.TempDir(), "live.csv")
+	s.check(os.WriteFile(path, []byte("id,name,price\nr0,Old tea,10\nr1,Old,\"20\"\nr2,x,1\nzz,y,2\n"), 0o600))
+
+	diff := func(change func(*diffOptions)) (string, error) {
+		s.out.Reset()
+		s.err.Reset()
+		o := &diffOptions{factory: s.f, Live: path, Key: "id", Map: map[string]string{"title": "name"}}
+		change(o)
+		err := runDiff(t.Context(), o, s.be, s.run)
+		return s.out.String() + s.err.String(), err
+	}
+	got, err := diff(func(o *diffOptions) { o.N = 5 })
+	s.check(err)
+	for _, want := range []string{"title  name            1        1      0", "price  price           1        1      0", "r0 · title · changed (50 %)", "[-Old -]tea", "| {+New +}tea",
+		"nothing to accept: 1 row", "zz"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	_, err = diff(func(o *diffOptions) { o.Accept, o.Reject = []string{"all"}, []string{"field=price,change>50%"} })
+	s.check(err)
+
+	s.err.Reset()
+	s.out.Reset()
+	o := &resultsOptions{factory: s.f, Out: "-", Format: "jsonl", accepted: acceptedOptions{Accepted: true, Into: path}}
+	s.check(runResults(t.Context(), o, s.be, s.run))
+	if got := s.out.String(); got != "id,name,price\nr0,New tea,10\nr1,Old,\"20\"\nr2,x,1\nzz,y,2\n" {
+		t.Errorf("the new live file is %q", got)
+	}
+	s.out.Reset()
+	o.accepted.Into = ""
+	s.check(runResults(t.Context(), o, s.be, s.run))
+	if got := s.out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"id":"r0"`) {
+		t.Errorf("accepted rows are %s", got)
+	}
+
+	if _, err = diff(func(o *diffOptions) { o.Map = map[string]string{"title": "nam"} }); err == nil || !strings.Contains(err.Error(), "there are: id, name, price") {
+		t.Errorf("a column that is not there: %v", err)
+	}
+	if _, err = diff(func(o *diffOptions) { o.Key = "name" }); err == nil || !strings.Contains(err.Error(), "--key names the column") {
+		t.Errorf("ids that are no rows: %v", err)
+	}
+}
