@@ -144,8 +144,10 @@ func (a *arrayReader) oneLine(rec record) ([]byte, error) {
 		return a.value, a.syntax(rec, validJSON(a.value))
 	}
 	a.compact.Reset()
-	err := json.Compact(&a.compact, a.value)
-	return a.compact.Bytes(), a.syntax(rec, err)
+	if json.Compact(&a.compact, a.value) != nil {
+		return nil, a.syntax(rec, validJSON(a.value)) // which knows the place
+	}
+	return a.compact.Bytes(), nil
 }
 
 // syntax says where the value is no JSON, with what stands there.

@@ -18,6 +18,7 @@ type checked struct {
 	tail   []byte // of buf: the beginning of a character whose rest was not read yet
 	line   int    // of what comes next
 	column int
+	wide   bool // a line before had characters beyond ASCII, which were good
 	err    error
 }
 
@@ -96,11 +97,21 @@ func (c *checked) firstBad(b []byte) (int, string) {
 
 func (c *checked) advance(b []byte) {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		c.wide = c.wide || utf8.RuneCount(b[:i]) < i
 		c.line += bytes.Count(b, []byte{'\n'})
 		c.column = 1
 		b = b[i+1:]
 	}
 	c.column += utf8.RuneCount(b)
+}
+
+// lineOf is the line of b in which a place is.
+func lineOf(b []byte, at int) []byte {
+	begin := bytes.LastIndexByte(b[:at], '\n') + 1
+	if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
+		return b[begin : at+n]
+	}
+	return b[begin:]
 }
 
 func (c *checked) problem(what string, b []byte, at int) *Problem {
@@ -114,6 +125,8 @@ func (c *checked) problem(what string, b []byte, at int) *Problem {
 		p.Remedy = "if it is UTF-16 (Excel's \"Unicode text\"), give --encoding utf-16"
 	case !utf8.FullRune(b[at:]):
 		p.Remedy = "the input ends inside a character: it is cut short, or not UTF-8 (then name its encoding with --encoding)"
+	case c.wide && !mostlyUTF8(lineOf(b, at)):
+		p.Remedy = "the lines before are UTF-8 and this one is not: files of two encodings were joined, convert them to UTF-8 one by one"
 	default:
 		p.Remedy = encodingHint(b, at, true)
 	}

@@ -73,8 +73,9 @@ func (l *leftOut) tell() func(jobs.InvalidRow) error {
 func (l *leftOut) add(r jobs.InvalidRow) error {
 	l.count++
 	if len(l.first) < leftShown {
-		r.Row = nil
-		l.first = append(l.first, r)
+		shown := r
+		shown.Row = nil // may be large
+		l.first = append(l.first, shown)
 	}
 	if l.w == nil {
 		return nil
@@ -123,7 +124,7 @@ func (l *leftOut) say(f *factory) {
 	case l.path == "":
 		f.say("  --invalid FILE writes all of them to a file, to be mended and given as INPUT")
 	default:
-		f.say("  all of them: %s; mend each \"row\" there and give that file as INPUT, with the same --name", l.path)
+		f.say("  all of them: %s; mend each \"row\" there and give that file as INPUT, with the same --name or -o", l.path)
 	}
 }
 
