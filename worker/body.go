@@ -22,6 +22,12 @@ func asItStands(body json.RawMessage, d jobs.Draft, config *genai.GenerateConten
 	if err := adjust(request, d, config); err != nil {
 		return err
 	}
+	if config.ServiceTier != "" { // the run's, over the line's own
+		delete(request, "service_tier")
+		if err := put(request, "serviceTier", config.ServiceTier); err != nil {
+			return err
+		}
+	}
 	whole := make(map[string]any, len(request))
 	for name, v := range request {
 		whole[name] = v

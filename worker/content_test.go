@@ -150,13 +150,15 @@ func TestGeminiLinesAreSentAsTheyStand(t *testing.T) {
 		lines := `{"key":"a","request":{"contents":[{"role":"user","parts":[{"text":"id: a say <this>"}]}],"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"OFF"}],"generationConfig":{"topK":3,"maxOutputTokens":500}}}
 {"key":"b","request":{"contents":[{"parts":[{"text":"id: b as JSON"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"type":"object","properties":{"t":{"type":"string"}},"required":["t"]}}}}
 `
-		run := r.enqueueFile(r.folder("r.jsonl", lines), spec(func(s *jobs.Spec) { s.Template, s.IDColumn = "", "" }))
+		run := r.enqueueFile(r.folder("r.jsonl", lines), spec(func(s *jobs.Spec) {
+			s.Template, s.IDColumn, s.Steer.ServiceTier = "", "", "flex"
+		}))
 		r.start(cfg)
 		if got := tally(r.await(run, 5*time.Minute)); got != "done 2" {
 			t.Fatalf("rows are %s: %+v", got, r.results(run))
 		}
 		a := sent.sent(t, "id: a")
-		if string(a["safetySettings"]) != `[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"OFF"}]` || !strings.Contains(string(a["generationConfig"]), `"topK":3`) || len(a) != 3 {
+		if string(a["safetySettings"]) != `[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"OFF"}]` || !strings.Contains(string(a["generationConfig"]), `"topK":3`) || string(a["serviceTier"]) != `"flex"` || len(a) != 4 {
 			t.Errorf("sent %s", a)
 		}
 		all := r.results(run)
