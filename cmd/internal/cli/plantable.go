@@ -87,14 +87,14 @@ func (r planReport) costRows(t *dataTable) {
 // costLine is a span of money in words; without any word of the answers' length
 // there is no likely figure.
 func costLine(s jobs.Span, source string) string {
-	words := usdApart(s.Low, s.High)
+	words := usdApart(s.Low, s.Mid, s.High)
 	switch {
 	case s.Low == s.High:
 		return usd(s.Mid)
 	case source == jobs.PlannedCap:
-		return fmt.Sprintf("%s for the input, up to %s with the answers", words[0], words[1])
+		return fmt.Sprintf("%s for the input, up to %s with the answers", words[0], words[2])
 	}
-	return fmt.Sprintf("%s to %s, likely %s", words[0], words[1], usd(s.Mid))
+	return fmt.Sprintf("%s to %s, likely %s", words[0], words[2], words[1])
 }
 
 func (r planReport) timeRows(t *dataTable, now time.Time) {

@@ -76,6 +76,11 @@ func runSample(ctx context.Context, f *factory, o *sampleOptions, cmd *cobra.Com
 	if rep.Run.ID == "" {
 		return err
 	}
+	if s.embedded != nil && len(made) > 0 {
+		if err := s.conf.rememberAnswers(b.Spec, s.conf.sampleFile(b.Spec), f.now()); err != nil {
+			f.say("warning: run will not know these answers: %v", err)
+		}
+	}
 	r := o.report(rep, made)
 	if len(made) > 0 {
 		if err := f.projection(ctx, s, b, &r); err != nil {

@@ -55,8 +55,7 @@ func (t *dataTable) render(w io.Writer) {
 	for line := range strings.Lines(tw.Render()) {
 		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
 	}
-	if t.after != nil {
-		fmt.Fprintln(w)
+	if t.after != nil { // its empty head is the line between
 		t.after.render(w)
 	}
 }
