@@ -296,7 +296,7 @@ func (w *world) reconfigure() {
 	c := Config{Scope: w.scope, Classes: classes, Nodes: map[string]Limits{}, Lanes: []LaneConfig{{Lane: w.lane, Limits: lane, Lend: "now"}}}
 	limits := map[string]Limits{}
 	for _, name := range []string{"tenant/a", "tenant/*"} {
-		if limits[name] = (Limits{RPM: some(20), InputTPM: some(5_000), Concurrency: some(8), USDPerDay: some(10_000_000), USDTotal: some(30_000_000)}); w.rng.IntN(4) == 0 {
+		if limits[name] = (Limits{RPM: some(20), InputTPM: some(5_000), Concurrency: some(8), USDPerDay: some(10_000_000)}); w.rng.IntN(4) == 0 {
 			limits[name] = Limits{}
 		}
 		if len(limits[name].List()) > 0 {

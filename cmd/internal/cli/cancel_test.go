@@ -105,7 +105,7 @@ func TestCancelTwice(t *testing.T) {
 		t.Errorf("results: %s", got)
 	}
 	got = s.said(func(ctx context.Context) error { return runRetry(ctx, &retryOptions{factory: s.f}, s.be, s.run) })
-	if got != "night: 9 rows enqueued again\n" {
+	if got != "night: 9 rows enqueued again\nbefore: 1 done, 9 cancelled\nnow:    9 queued, 1 done\n" {
 		t.Errorf("retry: %s", got)
 	}
 }
