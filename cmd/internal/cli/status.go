@@ -58,6 +58,8 @@ type runStatus struct {
 	ETA      *time.Time       `json:"eta,omitempty"`        // as an outlook has it; not known while nothing comes through
 	Kept     *time.Time       `json:"kept_until,omitempty"` // when it has ended and retention removes it
 	Planned  *jobs.Planned    `json:"planned,omitempty"`
+	Waits    map[string]int64 `json:"waits_ms,omitempty"` // of all rows that have ended, by cause; of one run only
+	waited   string           // the same in words
 	counts   jobs.Counts
 	hold     hold
 	lane     string
@@ -189,7 +191,7 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 		return err
 	}
 	now := o.now()
-	if err := be.runEnd(ctx, &s, now); err != nil {
+	if err := firstError(be.runEnd(ctx, &s, now), be.readWaits(ctx, &s)); err != nil {
 		return err
 	}
 	t := newTable("RUN", run.Title())
@@ -205,6 +207,9 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	be.steerRows(t, run, now)
 	if line := plannedLine(run.Planned, now); line != "" {
 		t.row("expected", line)
+	}
+	if s.waited != "" {
+		t.row("waited", s.waited)
 	}
 	words, until, err := be.keptWords(ctx, run, s.counts, now)
 	if err != nil {

@@ -307,11 +307,17 @@ func (o *whyOptions) holdOf(ctx context.Context, be *backend, name string) (hold
 	return h, lane, err
 }
 
-// row explains one row by its state and its ticket.
+// row explains one row by its state and its ticket, and says what it has waited for.
 func (o *whyOptions) row(ctx context.Context, be *backend, run jobs.Run, row jobs.RowInfo) error {
+	if row.State == jobs.Waiting {
+		return firstError(o.ticket(ctx, be, run, row), o.waited(ctx, be, row))
+	}
+	o.atRow(run, row)
+	return o.waited(ctx, be, row)
+}
+
+func (o *whyOptions) atRow(run jobs.Run, row jobs.RowInfo) {
 	switch row.State {
-	case jobs.Waiting:
-		return o.ticket(ctx, be, run, row)
 	case jobs.Queued:
 		fmt.Fprintf(o.Out, "%s of %s is in queue %s; no worker has looked at it yet.\n", row.Row, run.Title(), row.Queue)
 	case jobs.Running:
@@ -321,7 +327,6 @@ func (o *whyOptions) row(ctx context.Context, be *backend, run jobs.Run, row job
 	default:
 		o.ended(run, row)
 	}
-	return nil
 }
 
 func (o *whyOptions) ended(run jobs.Run, row jobs.RowInfo) {
