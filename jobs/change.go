@@ -18,6 +18,7 @@ const (
 	SetOnLate      = "on-late"
 	SetMaxCost     = "max-cost"
 	SetWeight      = "weight"
+	SetRamp        = "ramp"
 	SetServiceTier = "service-tier"
 	SetHalt        = "halt"
 	SetAttempts    = "attempts"

@@ -30,6 +30,10 @@ type Steering struct {
 	MaxCost int64 `json:"max_cost_micro_usd,omitempty"`
 	// Weight is the run's part beside other runs of its class; 0 is 1.
 	Weight int64 `json:"weight,omitempty"`
+	// Ramp is over which time from RampFrom on the run's rate grows from a tenth to all
+	// of what it may have; 0: all at once.
+	Ramp     time.Duration `json:"ramp,omitempty"`
+	RampFrom time.Time     `json:"ramp_from,omitzero"`
 	// ServiceTier is the tier to ask for: "flex", "standard", "priority" or "auto";
 	// "" is the API's own default, standard.
 	ServiceTier string `json:"service_tier,omitempty"`
@@ -57,7 +61,7 @@ func (s Steering) Late(now time.Time) time.Duration {
 
 // Watched tells whether somebody has to look after the run while it goes on.
 func (s Steering) Watched() bool {
-	return s.Window != "" || !s.Deadline.IsZero() || s.MaxCost > 0 || s.Weight > 1
+	return s.Window != "" || !s.Deadline.IsZero() || s.MaxCost > 0 || s.Weight > 1 || s.Ramp > 0
 }
 
 // mostWeight bounds a run's weight: beside it the others hardly have a part.
@@ -72,6 +76,8 @@ func (s Steering) Check() error {
 		return fmt.Errorf("on-late %s: there is no deadline to be late for", s.OnLate)
 	case s.MaxCost < 0:
 		return fmt.Errorf("max-cost: must be above zero")
+	case s.Ramp < 0 || s.Ramp > LongestRamp:
+		return fmt.Errorf("ramp %s: want 0s to %s", s.Ramp, LongestRamp)
 	case s.Weight < 0 || s.Weight > mostWeight:
 		return fmt.Errorf("weight %d: want 1 to %d", s.Weight, mostWeight)
 	}
@@ -88,6 +94,9 @@ func (s Steering) over(was Steering) Steering {
 		s.Deadline = was.Deadline
 	}
 	s.OnLate = cmp.Or(s.OnLate, was.OnLate)
+	if s.Ramp == 0 {
+		s.Ramp, s.RampFrom = was.Ramp, was.RampFrom
+	}
 	s.MaxCost = cmp.Or(s.MaxCost, was.MaxCost)
 	s.Weight = cmp.Or(s.Weight, was.Weight)
 	s.ServiceTier = cmp.Or(s.ServiceTier, was.ServiceTier)

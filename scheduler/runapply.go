@@ -15,6 +15,7 @@ import (
 // RunWatch's to change and to take back. What a person sets of the same replaces it.
 const (
 	forWindow = "window of the run"
+	forRamp   = "ramp of the run"
 	forCap    = "max-cost of the run"
 	forWeight = "weight of the run"
 )
@@ -24,7 +25,7 @@ const runOwner = "the run's settings"
 
 // ours tells whether an override is of a run's settings.
 func oursOver(o limiter.Override) bool {
-	return o.Reason == forWindow || o.Reason == forCap || o.Reason == forWeight
+	return o.Reason == forWindow || o.Reason == forRamp || o.Reason == forCap || o.Reason == forWeight
 }
 
 // overrideRun is the run that an override is of; "" when it is of no single one.
@@ -54,7 +55,11 @@ func settingsOf(f *followed, lane limiter.Limits) (out []limiter.Override) {
 		out = append(out, limiter.Override{Node: limiter.NodeWeights, Name: node, Value: s.Weight, By: runOwner, Reason: forWeight})
 	}
 	if n := windowLimit(f, lane); n > 0 {
-		out = append(out, limiter.Override{Node: node, Name: "rpm", Value: n, By: runOwner, Reason: forWindow})
+		why := forWindow
+		if f.starts < million {
+			why = forRamp
+		}
+		out = append(out, limiter.Override{Node: node, Name: "rpm", Value: n, By: runOwner, Reason: why})
 	}
 	return out
 }

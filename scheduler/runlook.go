@@ -40,6 +40,8 @@ type followed struct {
 	next  Rate // from until on
 	until time.Time
 	ramp  int64 // ppm that the share has while it grows; 0: it does not
+
+	starts int64 // ppm that the run has of its rate while it starts; a million: it has started
 }
 
 // ended tells that no row is open. One that was recorded just now has none yet.

@@ -29,7 +29,7 @@ func (m *runMark) measure(f *followed) bool {
 			m.Paces = nil // the clock was put back, or nobody looked for long
 		}
 	}
-	m.Paces = append(m.Paces, runPace{f.now, f.counts.Total() - f.counts.Open(), f.rate.PPM})
+	m.Paces = append(m.Paces, runPace{f.now, f.counts.Total() - f.counts.Open(), f.share()})
 	m.Paces = slices.DeleteFunc(m.Paces, func(p runPace) bool { return f.now.Sub(p.At) > paceSpan+paceEvery/2 })
 	if perMin, ok := fullPace(m.Paces); ok {
 		m.PerMin = perMin

@@ -169,6 +169,45 @@ func TestRunWindowOpensLittleByLittle(t *testing.T) {
 	s.wantSet()
 }
 
+// TestRunStartsByRamp: from a tenth of what its timetable lets it have to all of that,
+// before its first row too, and nothing is left of it then.
+func TestRunStartsByRamp(t *testing.T) {
+	s := newSteered(t, func(*jobs.Steering) {})
+	s.steer(func(x *jobs.Steering) {
+		x.Ramp, x.RampFrom, x.Window = 10*time.Minute, s.now, "00:00-24:00@50%, else @0%"
+	})
+	s.must(s.Apply(s.ctx(), s.run))
+	s.wantSet("run/ID rpm=50")
+	s.after(5 * time.Minute)
+	s.wantSet("run/ID rpm=275")
+	s.steer(func(x *jobs.Steering) { x.Window = "00:00-24:00@100rpm, else @0%" })
+	s.look()
+	s.wantSet("run/ID rpm=55")
+	s.after(5 * time.Minute)
+	s.wantSet("run/ID rpm=100")
+	s.steer(func(x *jobs.Steering) { x.Window = "" })
+	s.look()
+	s.wantSet()
+}
+
+// TestRunThatStartsIsNotLate: what it did with less of its rate says what it would do
+// with all.
+func TestRunThatStartsIsNotLate(t *testing.T) {
+	f := &followed{rate: Rate{PPM: million}, starts: 100_000}
+	if got := f.share(); got != 100_000 {
+		t.Errorf("a share of %d ppm", got)
+	}
+	start := time.Now()
+	m := runMark{}
+	for i := range 7 {
+		f.now, f.counts = start.Add(time.Duration(i)*time.Minute), jobs.Counts{jobs.Queued: int64(100 - i), jobs.Done: int64(i)}
+		m.measure(f)
+	}
+	if m.PerMin < 9.9 || m.PerMin > 10.1 {
+		t.Errorf("%g rows a minute with all, want 10", m.PerMin)
+	}
+}
+
 // TestRunIsHeldBeforeItsFirstRow: what bounds a run is in force when it is made.
 func TestRunIsHeldBeforeItsFirstRow(t *testing.T) {
 	s := newSteered(t, func(x *jobs.Steering) { x.Window, x.MaxCost, x.Weight = "00:00-24:00@0%, else @100%", 7, 2 })

@@ -24,6 +24,7 @@ const mostTables = 10_000
 // was checked when it was set) holds nobody back.
 func (w *RunWatch) readTable(f *followed) {
 	f.rate = Rate{PPM: million}
+	f.starts, _ = f.Spec.Steer.RampShare(f.now)
 	if f.Spec.Steer.Window == "" {
 		return
 	}
@@ -85,17 +86,24 @@ func (w *RunWatch) windowText(f *followed) string {
 	return s
 }
 
-// windowLimit is the most calls a minute that the run's share lets it have; 0 for
-// all of them. A share of tokens is taken as calls of the size that the run was
-// planned with: a limit of tokens would refuse rows for good that are larger than it.
-func windowLimit(f *followed, lane limiter.Limits) int64 {
+// share is the part in ppm that the run has now of the lane's rate: its timetable's,
+// of which it has less while it grows.
+func (f *followed) share() int64 {
 	share := f.rate.PPM
 	if f.ramp > 0 {
 		share = f.ramp
 	}
+	return share * f.starts / million
+}
+
+// windowLimit is the most calls a minute that the run's share lets it have; 0 for
+// all of them. A share of tokens is taken as calls of the size that the run was
+// planned with: a limit of tokens would refuse rows for good that are larger than it.
+func windowLimit(f *followed, lane limiter.Limits) int64 {
+	share := f.share()
 	switch {
 	case f.rate.PerMinute > 0:
-		return f.rate.PerMinute
+		return max(f.rate.PerMinute*f.starts/million, 1)
 	case share == million || share == 0:
 		return 0
 	}

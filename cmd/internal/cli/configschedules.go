@@ -28,6 +28,9 @@ var scheduleKeys = []string{"name", "cron", "zone", "input", "missed"}
 // notScheduled are flags of enqueue that a schedule decides by itself.
 var notScheduled = []string{"update", "output", "help"}
 
+// scheduledRamp is over which time a schedule's runs start that says nothing of it.
+const scheduledRamp = "10m"
+
 func (s ScheduleConfig) text(key string) string {
 	if s[key] == nil {
 		return ""
@@ -93,6 +96,9 @@ func (s ScheduleConfig) command(f *factory, dir string) (*enqueueOptions, *cobra
 		if err := setFlag(cmd.Flags(), flag, s[key], dir); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}
+	}
+	if !cmd.Flags().Changed(jobs.SetRamp) { // nobody watches its first minutes
+		_ = cmd.Flags().Set(jobs.SetRamp, scheduledRamp) // the flag is there
 	}
 	return o, cmd, nil
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSchedulesOfTheConfiguration: each takes any flag of enqueue by its name, its files
@@ -35,7 +36,7 @@ func TestSchedulesOfTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	if s := b.Spec; b.Rows != 4 || s.Name != "nightly@2026-12-01" || s.Settings.MaxOutputTokens != 100 || s.Priority != "low" || s.Steer.ServiceTier != "flex" {
+	if s := b.Spec; b.Rows != 4 || s.Name != "nightly@2026-12-01" || s.Settings.MaxOutputTokens != 100 || s.Priority != "low" || s.Steer.ServiceTier != "flex" || s.Steer.Ramp != 10*time.Minute {
 		t.Errorf("%d rows, %+v", b.Rows, s)
 	}
 	for schedule, want := range map[string]string{

@@ -22,6 +22,14 @@ func (l *loaded) gatesOf(s jobs.Spec) (out []gate) {
 	return out
 }
 
+// starting is how a run's rate grows while it starts.
+type starting struct{ jobs.Steering }
+
+func (s starting) RateAt(t time.Time) (scheduler.Rate, time.Time) {
+	share, until := s.RampShare(t)
+	return scheduler.Rate{PPM: share}, until
+}
+
 // zoneOf is that of a run's clocks: its own, or the configuration's.
 func (l *loaded) zoneOf(s jobs.Steering) *time.Location {
 	if zone, err := time.LoadLocation(s.Zone); err == nil && s.Zone != "" {

@@ -78,7 +78,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	st := runStatus{
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
-		project: b.otherProject(r), Planned: r.Planned, gates: b.conf.gatesOf(r.Spec),
+		project: b.otherProject(r), Planned: r.Planned, gates: append(b.conf.gatesOf(r.Spec), starting{r.Spec.Steer}),
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	st.late = inFlight(counts, fleet, r.Spec.Lane)

@@ -21,7 +21,7 @@ type steerFlags struct{ texts map[string]*string }
 
 // steeredByFlags are the settings that these flags give, in the order in which they
 // are read: a zone before the times that are of it.
-var steeredByFlags = []string{jobs.SetZone, jobs.SetWindow, jobs.SetDeadline, jobs.SetOnLate, jobs.SetMaxCost, jobs.SetWeight}
+var steeredByFlags = []string{jobs.SetZone, jobs.SetWindow, jobs.SetDeadline, jobs.SetOnLate, jobs.SetMaxCost, jobs.SetWeight, jobs.SetRamp}
 
 func (o *steerFlags) addSteerFlags(fl *pflag.FlagSet) {
 	o.texts = map[string]*string{}
@@ -103,7 +103,7 @@ func (b *backend) steered(ctx context.Context, run jobs.Run) error {
 // and where it asks for nothing that has to be looked after.
 func (b *backend) unwatched(ctx context.Context, s jobs.Steering) (string, error) {
 	var what []string
-	for name, is := range map[string]bool{"its window": s.Window != "", "its deadline": !s.Deadline.IsZero()} {
+	for name, is := range map[string]bool{"its window": s.Window != "", "its deadline": !s.Deadline.IsZero(), "its ramp": s.Ramp > 0} {
 		if is {
 			what = append(what, name)
 		}
@@ -122,6 +122,7 @@ func (b *backend) unwatched(ctx context.Context, s jobs.Steering) (string, error
 // steerRows say how a run is steered, as far as it is.
 func (b *backend) steerRows(t *dataTable, run jobs.Run, now time.Time) {
 	s := run.Spec.Steer
+	_, starts := s.Starts(now)
 	for _, x := range []struct {
 		is   bool
 		name string
@@ -132,6 +133,7 @@ func (b *backend) steerRows(t *dataTable, run jobs.Run, now time.Time) {
 			jobs.LateContinue: "; it goes on then", jobs.LateUpgrade: "; more is done to make it"}[s.OnLate]},
 		{s.MaxCost > 0, jobs.SetMaxCost, ""},
 		{s.Weight > 1, jobs.SetWeight, " times the part of others"},
+		{starts, jobs.SetRamp, ""},
 	} {
 		if x.is {
 			t.row(x.name, settingNamed(x.name).shown(b.conf, run.Spec, now)+x.add)

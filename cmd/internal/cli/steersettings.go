@@ -32,6 +32,7 @@ var runSettings = []runSetting{
 	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade also does more before", readOnLate, showOnLate},
 	{jobs.SetMaxCost, "pause the run when its calls have cost so many `DOLLARS` in all", readMaxCost, showMaxCost},
 	{jobs.SetWeight, "the run's part beside other runs: 3 has three times the part of 1", readWeight, func(_ *loaded, s jobs.Spec, _ time.Time) string { return fmt.Sprint(max(s.Steer.Weight, 1)) }},
+	{jobs.SetRamp, "start slowly: from a tenth of the rate to all of it over this `TIME` (10m), from now on", readRamp, showRamp},
 	{jobs.SetServiceTier, "service `TIER` to ask for: standard, flex, priority or auto", readTier, func(_ *loaded, s jobs.Spec, _ time.Time) string { return orElse(s.Steer.ServiceTier, "standard") }},
 	{jobs.SetHalt, "stop the run when its rows fail: `RULE` fail=20%/200, same=50, both with a comma between, or off", readHalt, showHalt},
 	{jobs.SetAttempts, "real failures before a row fails", readAttempts, func(_ *loaded, s jobs.Spec, _ time.Time) string { return fmt.Sprint(s.Attempts) }},
@@ -161,6 +162,32 @@ func readWeight(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
 	}
 	s.Steer.Weight = n
 	return nil
+}
+
+func readRamp(_ *loaded, s *jobs.Spec, text string, now time.Time) error {
+	if s.Steer.Ramp, s.Steer.RampFrom = 0, (time.Time{}); text == noSetting {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > jobs.LongestRamp {
+		return fmt.Errorf("%q: want a time such as 10m, at most %s, or %s", text, jobs.LongestRamp, noSetting)
+	}
+	if d > 0 {
+		s.Steer.Ramp, s.Steer.RampFrom = d, now.UTC().Truncate(time.Second)
+	}
+	return nil
+}
+
+func showRamp(c *loaded, s jobs.Spec, now time.Time) string {
+	if s.Steer.Ramp == 0 {
+		return noSetting
+	}
+	until, is := s.Steer.Starts(now)
+	if !is {
+		return s.Steer.Ramp.String() + "; over"
+	}
+	share, _ := s.Steer.RampShare(now)
+	return fmt.Sprintf("%s; now %s, all from %s", s.Steer.Ramp, percent(float64(share)/ppm), clockIn(until, now, zoneOf(c, s)))
 }
 
 func readTier(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
