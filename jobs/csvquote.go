@@ -113,10 +113,10 @@ func (q *quoteScan) run() {
 func (q *quoteScan) plain(i int) int {
 	for i < len(q.text) {
 		r, n := utf8.DecodeRune(q.text[i:])
-		switch {
-		case r == q.comma || r == '\n':
+		switch r {
+		case q.comma, '\n':
 			return i + n
-		case r == '"':
+		case '"':
 			q.found(i, "a quote in a cell that does not begin with one", `put the whole cell in quotes and double those inside: "the ""best"" one"`)
 		}
 		i += n

@@ -129,7 +129,7 @@ const maxOutputName = 64
 // checkOutputName wants what can stand in an id: letters, digits, '-', '_', '.'.
 func checkOutputName(name string) error {
 	bad := strings.IndexFunc(name, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r))
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 	})
 	switch {
 	case name == "":

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -139,7 +140,7 @@ func (s *Store) RowWait(ctx context.Context, t Task) (RowWait, error) {
 	record := pipe.HGet(ctx, waitKey(t.Run, t.Index), strconv.FormatInt(t.Index, 10))
 	at := pipe.GetRange(ctx, atKey(t.Run, t.Index/rowsPerChunk), t.Index%rowsPerChunk*bytesPerTime, t.Index%rowsPerChunk*bytesPerTime+bytesPerTime-1)
 	now := pipe.Time(ctx)
-	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return RowWait{}, fmt.Errorf("waits: %w", err)
 	}
 	var w RowWait

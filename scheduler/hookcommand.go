@@ -25,7 +25,7 @@ func (c HookCommand) run(ctx context.Context, h Hook, d Delivery, r RunReport) (
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // in the system's folder for such
 	report := filepath.Join(dir, "report.md")
 	if err := os.WriteFile(report, []byte(r.Markdown), 0o600); err != nil {
 		return "", err

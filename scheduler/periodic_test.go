@@ -66,7 +66,7 @@ func TestOneRunAPeriod(t *testing.T) {
 			return jobs.EnqueueReport{}, fail
 		}}}}
 		r.must(p.Look(r.ctx()))
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if err := p.Look(r.ctx()); !errors.Is(err, fail) {
 			t.Errorf("the first leader: %v", err)
 		}
@@ -75,7 +75,7 @@ func TestOneRunAPeriod(t *testing.T) {
 		if len(started) != 1 {
 			t.Errorf("started %v", started)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() { _ = p.Look(r.ctx()) })
@@ -85,7 +85,7 @@ func TestOneRunAPeriod(t *testing.T) {
 			t.Errorf("started %v", started)
 		}
 		fail = &StartError{errors.New("rows.csv:3: no id")}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.must(p.Look(r.ctx()))
 		all, err := r.c.Schedules(r.ctx())
 		r.must(err)

@@ -41,7 +41,7 @@ func (w *RunWatch) upgrade(ctx context.Context, f *followed, done time.Time) err
 	if err != nil {
 		return err
 	}
-	f.Run.Spec, f.Changes = now.Spec, now.Changes
+	f.Spec, f.Changes = now.Spec, now.Changes
 	m.Steps, m.Stepped, m.Behind = step, f.now, 0
 	text := what.text
 	if !done.IsZero() {

@@ -156,7 +156,7 @@ func TestRunWindowGoesWithTheRun(t *testing.T) {
 func TestRunWindowOpensLittleByLittle(t *testing.T) {
 	s := newSteered(t, func(*jobs.Steering) {})
 	at := s.now.Truncate(time.Minute)
-	s.RunWatch.Ramp = 2 * time.Minute
+	s.Ramp = 2 * time.Minute
 	s.steer(func(x *jobs.Steering) { x.Window = span(at.Add(-time.Hour), at) + "@0%, else @100%" })
 	s.now = at
 	for i, want := range []string{"run/ID rpm=200", "run/ID rpm=400", "run/ID rpm=600", "run/ID rpm=800"} {

@@ -40,7 +40,7 @@ func testTaught(t *testing.T, rdb *redis.Client) {
 	}
 	_, rule := x.Tokens()
 	low, mid, high := got.Input(x)
-	if !(low < mid && mid < high) || float64(mid) < 0.4*float64(rule) || float64(mid) > 0.6*float64(rule) {
+	if low >= mid || mid >= high || float64(mid) < 0.4*float64(rule) || float64(mid) > 0.6*float64(rule) {
 		t.Errorf("input %d to %d to %d of %d by rule, want about half", low, mid, high, rule)
 	}
 	outLow, mean, outHigh := got.Output()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,7 +81,7 @@ func TestThen(t *testing.T) {
 	then := tellFlags{Then: `echo "$NIGHTSHIFT_EVENT $NIGHTSHIFT_RUN_NAME $(head -1 "$NIGHTSHIFT_REPORT")" >> '` + file + `'`}
 	failed := &codedError{code: exitRowsFailed}
 	s.check(then.after(t.Context(), s.f, s.be, s.run, nil))
-	if err := then.after(t.Context(), s.f, s.be, s.run, failed); err != failed {
+	if err := then.after(t.Context(), s.f, s.be, s.run, failed); !errors.Is(err, failed) {
 		t.Errorf("ended with %v", err)
 	}
 	then.On = []string{scheduler.RunHalted}

@@ -120,12 +120,11 @@ func (l *leftOut) say(f *factory) {
 	if more := l.count - int64(len(l.first)); more > 0 {
 		f.say("  and %s more", humanize.Comma(more))
 	}
-	switch {
-	case l.path == "":
+	if l.path == "" {
 		f.say("  --invalid FILE writes all of them to a file, to be mended and given as INPUT")
-	default:
-		f.say("  all of them: %s; mend each \"row\" there and give that file as INPUT, with the same --name or -o", l.path)
+		return
 	}
+	f.say("  all of them: %s; mend each \"row\" there and give that file as INPUT, with the same --name or -o", l.path)
 }
 
 // badRows is what enqueue says of rows that were left out.

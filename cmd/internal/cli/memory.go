@@ -63,7 +63,7 @@ func (b *backend) fits(ctx context.Context, p *jobs.Prepared) (warning string, e
 
 func (m memory) fits(rows, need int64) (warning string, err error) {
 	if need > m.free() {
-		return "", fmt.Errorf("Redis cannot hold these rows: %s rows need about %s while they wait, %s of %s are free. Nothing was enqueued.\n"+
+		return "", fmt.Errorf("these rows do not fit into Redis: %s rows need about %s while they wait, %s of %s are free. Nothing was enqueued.\n"+
 			"Raise maxmemory, remove runs that have ended (`nightshift purge --finished --dry-run` shows their size), or split the input",
 			humanize.Comma(rows), size(need), size(m.free()), m.limit())
 	}
