@@ -14,11 +14,12 @@ type CSVOptions struct {
 	IDColumn string // the rows' own column that is their id, where it is; then it is not written twice
 	Flatten  bool   // a column for each field of the answers' objects, in the place of one with the JSON
 	Join     *Join  // nil: a line a row
+	KeepID   bool   // their own column is not their id, whatever it is called
 }
 
 // ColumnsOf gives the columns of such a file for a spec.
 func ColumnsOf(s Spec, o CSVOptions) *CSVColumns {
-	if len(s.Matrix) == 0 && (len(s.Outputs) == 0 || o.Join != nil) {
+	if !o.KeepID && len(s.Matrix) == 0 && (len(s.Outputs) == 0 || o.Join != nil) {
 		o.IDColumn = s.idColumn()
 	}
 	return &CSVColumns{opts: o, fields: names{}, answer: names{}, waits: map[string]bool{}, by: map[string]*CSVColumns{}}
@@ -71,7 +72,9 @@ func (c *CSVColumns) See(line []byte) error {
 		return err
 	}
 	for _, m := range c.member {
-		c.fields.add(m.name)
+		if c.opts.Join == nil || m.name != OutputField { // which of them this is
+			c.fields.add(m.name)
+		}
 	}
 	one := c
 	if c.opts.Join != nil {
@@ -225,6 +228,9 @@ func (c *CSVColumns) begin(r csvLine) ([]string, error) {
 		return nil, err
 	}
 	for _, m := range c.member {
+		if _, ok := c.fields[m.name]; !ok {
+			continue
+		}
 		if cells[c.fields[m.name]], err = cellOf(m.raw); err != nil {
 			return nil, err
 		}

@@ -61,12 +61,15 @@ func (j *Join) Line(row string, lines map[string][]byte) ([]byte, error) {
 			continue
 		}
 		var r csvLine
-		if err := json.Unmarshal(line, &r); err != nil {
+		err := json.Unmarshal(line, &r)
+		if err != nil {
 			return nil, err
 		}
 		out.Run = r.Run
 		if len(r.Fields) > 0 {
-			out.Fields = r.Fields
+			if out.Fields, err = without(r.Fields, OutputField); err != nil {
+				return nil, err
+			}
 		}
 		one, err := without(line, "id", "run", "fields")
 		if err != nil {

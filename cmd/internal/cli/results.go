@@ -25,6 +25,7 @@ type resultsOptions struct {
 	Join      bool
 	Flatten   bool
 	Follow    bool
+	From      string
 	csv       jobs.CSVWriterOptions
 	accepted  acceptedOptions
 	every     time.Duration // between two looks of Follow; 1 s when 0
@@ -36,11 +37,15 @@ func newResultsCmd(f *factory) *cobra.Command {
 		Use:   "results [RUN]",
 		Short: "Write a run's results as JSONL or CSV, in input order",
 		Long: "Writes the results of the rows that have ended. Failed rows are there too, with their error; --good leaves\n" +
-			"them out. CSV has the rows' own columns first, as they were, then what became of them.",
+			"them out. CSV has the rows' own columns first, as they were, then what became of them.\n" +
+			"With --from the results are those of a file that `run` wrote: nothing else is needed.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
 				return err
+			}
+			if o.From != "" {
+				return quietPipe(o.fromFile(args))
 			}
 			return quietPipe(f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
 				return runResults(cmd.Context(), o, be, run)
@@ -50,6 +55,7 @@ func newResultsCmd(f *factory) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&o.Out, "out", "o", "-", "`FILE` to write, replaced when it is there; - for standard output")
+	fl.StringVar(&o.From, "from", "", "in the place of RUN: the JSONL `FILE` that run wrote (rows stay in its order)")
 	fl.StringVar(&o.Format, "format", "", "jsonl or csv (default: by the file's name, else jsonl)")
 	fl.BoolVar(&o.Good, "good", false, "only rows with a good answer")
 	fl.BoolVar(&o.Completed, "completed-order", false, "in the order the rows ended")
@@ -177,6 +183,7 @@ type export struct {
 	spec    jobs.Spec
 	csv     bool
 	flatten bool
+	keepID  bool
 	opts    jobs.CSVWriterOptions
 	n       int64 // written
 }

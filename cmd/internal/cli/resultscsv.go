@@ -45,7 +45,7 @@ func (x *export) toCSV(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	columns := jobs.ColumnsOf(x.spec, jobs.CSVOptions{Flatten: x.flatten, Join: x.join})
+	columns := jobs.ColumnsOf(x.spec, jobs.CSVOptions{Flatten: x.flatten, Join: x.join, KeepID: x.keepID})
 	if err := x.lines(columns.See); err != nil {
 		return err
 	}

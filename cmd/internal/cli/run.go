@@ -29,12 +29,13 @@ func newRunCmd(f *factory) *cobra.Command {
 		Short: "Enqueue, work and export in one process; run again, it goes on where it stopped",
 		Long: "Reads the INPUT files (" + inputKinds + "),\n" +
 			"calls Gemini for each row under the limits of the configuration, and appends each result to the file as it comes. Stopped or killed, the same\n" +
-			"command goes on with the rows that have no good result in the file yet.",
+			"command goes on with the rows that have no good result in the file yet. With -o NAME.csv the results are appended to\n" +
+			"NAME.csv.jsonl, and NAME.csv is written from that when the command ends.",
 		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), f, o, cmd, args) },
 	}
 	o.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output (default INPUT with .results.jsonl; of several inputs results.jsonl)")
+	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output JSONL, or CSV for NAME.csv (default INPUT with .results.jsonl; of several inputs results.jsonl)")
 	cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
 	o.Tell.addNotifyFlags(cmd.Flags())
 	o.Tell.addThenFlags(cmd.Flags())
@@ -43,6 +44,10 @@ func newRunCmd(f *factory) *cobra.Command {
 
 func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, inputs []string) error {
 	if err := o.Tell.check(); err != nil {
+		return err
+	}
+	out := outOf(o.outFile(inputs))
+	if err := out.check(inputs); err != nil {
 		return err
 	}
 	b, err := o.prepare(ctx, f, cmd, inputs)
@@ -55,7 +60,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return err
 	}
 	defer s.close()
-	sink, err := jobs.OpenFileSink(o.outFile(inputs), jobs.FileSinkOptions{Stdout: f.Out, Fallback: filepath.Join(f.conf.stateDir(), "unwritten")})
+	sink, err := jobs.OpenFileSink(out.lines, jobs.FileSinkOptions{Stdout: f.Out, Fallback: filepath.Join(f.conf.stateDir(), "unwritten")})
 	if err != nil {
 		return err
 	}
@@ -79,25 +84,31 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return firstError(err, sink.Close())
 	}
 	if s.embedded != nil {
-		if err := s.conf.rememberAnswers(b.Spec, o.outFile(inputs), f.now()); err != nil {
+		if err := s.conf.rememberAnswers(b.Spec, out.lines, f.now()); err != nil {
 			f.say("warning: later runs will not know these answers: %v", err)
 		}
 	}
 	f.say("%s", runOpening(rep, b, reuse, s.expect(ctx, b, rep, f.now()), f.now()))
 	err = s.work(ctx, f, rep.Run, sink)
-	err = o.ended(ctx, f, s, rep.Run, sink, err, o.outFile(inputs))
+	err = o.ended(ctx, f, s, rep.Run, sink, err, out.out, func(ctx context.Context) error { return out.write(ctx, f.streams, b.Prepared) })
 	tell.close(ctx, s, f, rep.Run)
 	return o.Tell.after(ctx, f, s.backend, rep.Run, err)
 }
 
-// ended says what came of a run that was worked at until err.
-func (o *runOptions) ended(ctx context.Context, f *factory, s *session, run jobs.Run, sink *jobs.FileSink, err error, out string) error {
+// ended says what came of a run that was worked at until err; write makes of what is
+// in the sink's file what was asked for.
+func (o *runOptions) ended(ctx context.Context, f *factory, s *session, run jobs.Run, sink *jobs.FileSink, err error, out string,
+	write func(context.Context) error) error {
 	counts, countErr := s.store.Counts(context.WithoutCancel(ctx), run.ID)
 	if tidyErr := sink.Tidy(); tidyErr != nil {
 		f.say("warning: rows that were tried again have their former lines in the file too (the last one counts): %v", tidyErr)
 	}
 	about := s.endReport(ctx, run, f.now())
-	if err := firstError(sink.Close(), err, countErr); err != nil {
+	closeErr := sink.Close()
+	if closeErr == nil {
+		closeErr = write(context.WithoutCancel(ctx))
+	}
+	if err := firstError(closeErr, err, countErr); err != nil {
 		return s.stopClosing(f, err, counts, out)
 	}
 	if err := s.missedError(context.WithoutCancel(ctx), run); err != nil {
@@ -142,7 +153,7 @@ func (o *runOptions) accept(ctx context.Context, sink *jobs.FileSink, b *batch, 
 		update = append(update, "leaves those in it")
 	}
 	return invalid(fmt.Errorf("%s holds %s; nothing was called. --update %s, -o NEW keeps both",
-		o.outFile(inputs), strings.Join(has, " and "), strings.Join(update, " and ")))
+		outOf(o.outFile(inputs)).lines, strings.Join(has, " and "), strings.Join(update, " and ")))
 }
 
 // outFile is where the results go when -o does not say.
