@@ -27,7 +27,7 @@ const (
 	RunCapped   = "capped"   // its own money is spent
 	RunLate     = "late"     // it will not make, or has not made, its deadline
 	RunMissed   = "missed"   // a periodic run that should have begun did not
-	RunUpgraded = "upgraded" // it goes on at a dearer service tier
+	RunUpgraded = "upgraded" // more is done for it: a larger part, or a dearer service tier
 )
 
 // RunEvents are all kinds, in the order of a run's life.
@@ -106,7 +106,7 @@ func (c *Control) noteRun(ctx context.Context, e RunEvent) {
 
 var runEventWords = map[string]string{
 	RunStarted: "has begun", RunFinished: "has ended", RunHalted: "is stopped by its brake", RunCapped: "is stopped by its cap",
-	RunLate: "is late", RunMissed: "was missed", RunUpgraded: "goes on at a dearer tier",
+	RunLate: "is late", RunMissed: "was missed", RunUpgraded: "is upgraded",
 }
 
 // shortDigest is a short name for words that are told apart.

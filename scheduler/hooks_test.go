@@ -310,3 +310,24 @@ func TestLifeWatch(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 }
+
+// TestFlexLeftIsTold: each time that flex is left, once of each run that goes by it.
+func TestFlexLeftIsTold(t *testing.T) {
+	h := newHooked(t)
+	enqueuedAs(t, h.store, "other")
+	_, err := h.store.Steer(t.Context(), h.run.ID, func(x *jobs.Steering) error { x.ServiceTier = jobs.TierAuto; return nil })
+	h.must(err)
+	w := &LifeWatch{Control: h.c}
+	h.must(w.Look(t.Context()))
+	since := time.Date(2026, 12, 1, 1, 12, 0, 0, time.UTC)
+	for range 2 {
+		h.must(h.rdb.HSet(t.Context(), "nightshift:{flex:"+testLane+"}", "since", since.UnixMilli(), "until", since.Add(time.Minute).UnixMilli()).Err())
+		h.must(w.Look(t.Context()))
+		h.must((&LifeWatch{Control: h.c}).Look(t.Context())) // another leader
+		since = since.Add(time.Hour)
+	}
+	got := h.events(EventRun)
+	if len(got) != 2 || !strings.Contains(got[0], "is upgraded: flex has no capacity since 01:12 UTC") || !strings.Contains(got[1], "02:12") {
+		t.Errorf("told %q", got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/worker"
 )
 
 // LifeWatch sees that runs begin, end and are stopped by their brakes, and tells the
@@ -116,7 +117,20 @@ func (w *LifeWatch) open(ctx context.Context, run jobs.Run, counts jobs.Counts, 
 			return was, err
 		}
 	}
-	return phase + " " + at, nil
+	return phase + " " + at, w.flex(ctx, run)
+}
+
+// flex tells that a run's rows pay for standard, since flex has no capacity.
+func (w *LifeWatch) flex(ctx context.Context, run jobs.Run) error {
+	if !worker.ByFlex(run.Spec) {
+		return nil
+	}
+	s, err := worker.Flex(ctx, w.Control.Redis, run.Spec.Lane)
+	if err != nil || !s.Escaped() {
+		return err
+	}
+	text := fmt.Sprintf("flex has no capacity since %s: its rows go by standard, at its price, until flex serves again", s.Since.UTC().Format("15:04 MST"))
+	return w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunUpgraded, Text: text, Occasion: "flex " + strconv.FormatInt(s.Since.UnixMilli(), 10)})
 }
 
 // endedWords are the counts of an end.

@@ -91,7 +91,7 @@ func (j *job) joined(out outcome) outcome {
 // loadDraft reads what earlier calls brought. A row at its first attempt has had none,
 // unless flex shed it, which is no attempt.
 func (l *lane) loadDraft(ctx context.Context, j *job) (err error) {
-	if j.attempt > 1 || j.run.byFlex() {
+	if j.attempt > 1 || ByFlex(j.run.Spec) {
 		j.draft, err = l.w.cfg.Store.Draft(ctx, j.task)
 	}
 	return err

@@ -22,10 +22,10 @@ const (
 	flexAgain = 10 * time.Second
 )
 
-// byFlex says that the run's rows may go by flex.
-func (r *run) byFlex() bool {
-	t := r.Spec.Steer.ServiceTier
-	return r.Spec.Kind != jobs.Embed && (t == gemini.TierFlex || t == jobs.TierAuto)
+// ByFlex says that a run's rows may go by flex.
+func ByFlex(s jobs.Spec) bool {
+	t := s.Steer.ServiceTier
+	return s.Kind != jobs.Embed && (t == gemini.TierFlex || t == jobs.TierAuto)
 }
 
 // takeTier decides by which tier the row's call goes: the run's, and in flex's place
@@ -36,7 +36,7 @@ func (l *lane) takeTier(ctx context.Context, j *job) {
 	if j.run.Spec.Kind == jobs.Embed {
 		j.tier = "" // embeddings have none
 	}
-	if !j.run.byFlex() {
+	if !ByFlex(j.run.Spec) {
 		return
 	}
 	j.tier = gemini.TierStandard

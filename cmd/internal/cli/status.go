@@ -44,22 +44,23 @@ func newStatusCmd(f *factory) *cobra.Command {
 
 // runStatus is one run as status shows it.
 type runStatus struct {
-	ID       string           `json:"id"`
-	Name     string           `json:"name,omitempty"`
-	Model    string           `json:"model"`
-	Priority jobs.Priority    `json:"priority"`
-	Class    string           `json:"class"`
-	Feature  string           `json:"feature"`
-	Rows     int64            `json:"rows"`
-	States   map[string]int64 `json:"states"`
-	Created  time.Time        `json:"created"`
-	Workers  int              `json:"workers"`
-	Hold     string           `json:"hold,omitempty"`       // what keeps the whole lane from working
-	ETA      *time.Time       `json:"eta,omitempty"`        // as an outlook has it; not known while nothing comes through
-	Kept     *time.Time       `json:"kept_until,omitempty"` // when it has ended and retention removes it
-	Planned  *jobs.Planned    `json:"planned,omitempty"`
-	Waits    map[string]int64 `json:"waits_ms,omitempty"` // of all rows that have ended, by cause; of one run only
-	waited   string           // the same in words
+	ID       string            `json:"id"`
+	Name     string            `json:"name,omitempty"`
+	Model    string            `json:"model"`
+	Priority jobs.Priority     `json:"priority"`
+	Class    string            `json:"class"`
+	Feature  string            `json:"feature"`
+	Rows     int64             `json:"rows"`
+	States   map[string]int64  `json:"states"`
+	Created  time.Time         `json:"created"`
+	Workers  int               `json:"workers"`
+	Hold     string            `json:"hold,omitempty"`       // what keeps the whole lane from working
+	ETA      *time.Time        `json:"eta,omitempty"`        // as an outlook has it; not known while nothing comes through
+	Kept     *time.Time        `json:"kept_until,omitempty"` // when it has ended and retention removes it
+	Flex     *worker.FlexState `json:"flex_left,omitempty"`  // of one that goes by flex, while its rows go by standard
+	Planned  *jobs.Planned     `json:"planned,omitempty"`
+	Waits    map[string]int64  `json:"waits_ms,omitempty"` // of all rows that have ended, by cause; of one run only
+	waited   string            // the same in words
 	counts   jobs.Counts
 	hold     hold
 	lane     string
@@ -205,6 +206,12 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	t.row("workers", servedBy(workers, slots, be.living(fleet)))
 	t.row("state", s.phase())
 	be.steerRows(t, run, now)
+	if s.Flex, err = be.flexLeft(ctx, run, s.counts); err != nil {
+		return err
+	}
+	if s.Flex != nil {
+		t.row("tier", run.Spec.Steer.ServiceTier+": "+flexWords(*s.Flex, now))
+	}
 	if line := plannedLine(run.Planned, now); line != "" {
 		t.row("expected", line)
 	}

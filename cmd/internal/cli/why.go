@@ -246,6 +246,13 @@ func (o *whyOptions) run(ctx context.Context, be *backend, run jobs.Run) error {
 	if err != nil {
 		return err
 	}
+	flex, err := be.flexLeft(ctx, run, counts)
+	if err != nil {
+		return err
+	}
+	if flex != nil {
+		fmt.Fprintf(o.Out, "It asks for %s: %s.\n", run.Spec.Steer.ServiceTier, flexWords(*flex, o.now()))
+	}
 	if h.why != "" {
 		fmt.Fprintf(o.Out, "%s: %s.\n", run.Title(), h.why)
 		return nil
