@@ -177,6 +177,37 @@ func TestReportOpen(t *testing.T) {
 	}
 }
 
+// TestReportDeadline: a deadline that has passed with rows open is never on time.
+func TestReportDeadline(t *testing.T) {
+	deadline := time.Date(2026, 11, 30, 15, 21, 0, 0, time.UTC)
+	for _, c := range []struct {
+		ended        bool
+		to, eta      int // seconds after the deadline
+		open, missed int64
+		want         string
+	}{
+		{true, 0, 0, 0, 0, "(on time)"},
+		{true, 36, 0, 0, 0, "(36 s late)"},
+		{true, -30, 0, 0, 0, "(30 s early)"},
+		{true, 1, 0, 0, 4, "(missed: 4 rows ended at it)"},
+		{false, 36, 0, 4, 0, "(36 s late, 4 rows open)"},
+		{false, 36, 120, 4, 0, "(36 s late, 4 rows open, done about 15:23)"},
+		{false, -300, 40, 4, 0, "(40 s late by the forecast)"},
+		{false, -300, -60, 4, 0, "(60 s early by the forecast)"},
+		{false, -300, 0, 4, 0, "(when it is done is not known yet)"},
+	} {
+		at := func(s int) time.Time { return deadline.Add(time.Duration(s) * time.Second) }
+		r := &runReport{Zone: "UTC", Ended: c.ended, To: at(c.to), Open: c.open, Missed: c.missed}
+		r.Run.Spec.Steer.Deadline = deadline
+		if c.eta != 0 {
+			r.ETA = at(c.eta)
+		}
+		if got := r.facts(); got[len(got)-1] != [2]string{"deadline", "15:21 " + c.want} {
+			t.Errorf("%+v: %q", c, got[len(got)-1])
+		}
+	}
+}
+
 // TestShownEvents: of many the weightiest stay, in the order of time; the rest is counted.
 func TestShownEvents(t *testing.T) {
 	r := sampleReport()

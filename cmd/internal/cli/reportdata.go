@@ -26,6 +26,7 @@ type runReport struct {
 	Good    int64            `json:"good"`
 	Open    int64            `json:"open"`
 	Bad     int64            `json:"bad"`
+	Missed  int64            `json:"missed,omitempty"` // rows that ended at the deadline
 	Failed  []*cause         `json:"failed"`
 	Planned *jobs.Planned    `json:"planned,omitempty"` // what was expected; nil where nobody said
 	Cost    reportCost       `json:"cost"`

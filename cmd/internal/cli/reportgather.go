@@ -35,6 +35,9 @@ func (b *backend) report(ctx context.Context, run jobs.Run, now time.Time) (*run
 		r.unknown("when it will be done", err)
 	}
 	r.count(s)
+	if r.Missed, err = b.store.Missed(ctx, run.ID); err != nil {
+		r.unknown("which rows ended at the deadline", err)
+	}
 	for what, gather := range map[string]func(context.Context, *runReport) error{
 		"why rows failed": b.reportFailed, "what it cost": b.reportCost, "what rows waited for": b.reportWaits, "what happened meanwhile": b.reportEvents,
 	} {

@@ -102,9 +102,35 @@ func (r *runReport) facts() [][2]string {
 		f = append(f, [2]string{"expected end", r.clock(p.Done) + r.lateWords(p.Done)})
 	}
 	if d := r.Run.Spec.Steer.Deadline; !d.IsZero() {
-		f = append(f, [2]string{"deadline", r.clock(d) + r.lateWords(d)})
+		f = append(f, [2]string{"deadline", r.clock(d) + r.deadlineWords(d)})
 	}
 	return f
+}
+
+// deadlineWords say how a deadline was kept, to the second: one that has passed with
+// rows open is never on time, whatever is forecast.
+func (r *runReport) deadlineWords(deadline time.Time) string {
+	end, open := r.To, ""
+	switch {
+	case r.Ended && r.Missed > 0:
+		return fmt.Sprintf(" (missed: %s ended at it)", rowsOf(r.Missed))
+	case !r.Ended && r.To.After(deadline):
+		open = fmt.Sprintf(", %s open", rowsOf(r.Open))
+		if !r.ETA.IsZero() {
+			open += ", done about " + r.clock(r.ETA)
+		}
+	case !r.Ended && r.ETA.IsZero():
+		return " (when it is done is not known yet)"
+	case !r.Ended:
+		end, open = r.ETA, " by the forecast"
+	}
+	switch d := end.Sub(deadline).Round(time.Second); {
+	case d > 0:
+		return " (" + lengthWords(d) + " late" + open + ")"
+	case d < 0:
+		return " (" + lengthWords(-d) + " early" + open + ")"
+	}
+	return " (on time" + open + ")"
 }
 
 // lateWords hold a time that was meant against the one that came.
