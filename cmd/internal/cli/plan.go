@@ -72,7 +72,7 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	if be != nil {
 		defer be.close()
 	}
-	e, err := f.conf.evidence(ctx, be, b)
+	e, err := f.conf.evidence(ctx, be, b, "")
 	if err != nil {
 		return err
 	}

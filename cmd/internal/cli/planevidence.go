@@ -20,8 +20,9 @@ const leastTried = 5
 
 // evidence finds what tells most about a batch: rows of the same prompt that were
 // made, else what the feature's calls taught, else the cap. be is nil where no
-// shared state is there.
-func (l *loaded) evidence(ctx context.Context, be *backend, b *batch) (evidence, error) {
+// shared state is there. The run of the id but says nothing: it has only begun, and
+// its first rows are no fair part of all.
+func (l *loaded) evidence(ctx context.Context, be *backend, b *batch, but string) (evidence, error) {
 	most, err := l.longestAnswer(b.Spec)
 	e := evidence{source: jobs.PlannedCap, most: most}
 	if n := len(b.sampled); err == nil && (n >= leastTried || n > 0 && int64(n) == b.Rows) {
@@ -31,7 +32,7 @@ func (l *loaded) evidence(ctx context.Context, be *backend, b *batch) (evidence,
 	if err != nil || be == nil {
 		return e, err
 	}
-	if tried, err := be.triedBefore(ctx, b); err != nil || tried.source != "" {
+	if tried, err := be.triedBefore(ctx, b, but); err != nil || tried.source != "" {
 		tried.most = most
 		return tried, err
 	}
@@ -44,33 +45,34 @@ func (l *loaded) evidence(ctx context.Context, be *backend, b *batch) (evidence,
 	return e, nil
 }
 
-// triedBefore is what good results of the latest run with the same prompt, model and
-// settings took; the zero evidence where there are too few.
-func (b *backend) triedBefore(ctx context.Context, p *batch) (e evidence, err error) {
+// triedBefore is what good results of a run with the same prompt, model and settings
+// took: of the one with the most, of several such of the latest; the zero evidence
+// where there are too few.
+func (b *backend) triedBefore(ctx context.Context, p *batch, but string) (most evidence, err error) {
 	runs, err := b.ourRuns(ctx)
 	if err != nil {
-		return e, err
+		return most, err
 	}
 	for _, r := range runs {
-		if r.Digest != p.Digest {
+		if r.Digest != p.Digest || r.ID == but {
 			continue
 		}
 		tried, err := b.tried(ctx, r.ID)
 		if err != nil {
-			return e, err
+			return most, err
 		}
-		if len(tried) < leastTried && int64(len(tried)) < r.Rows {
+		if len(tried) <= len(most.tried) || len(tried) < leastTried && int64(len(tried)) < r.Rows {
 			continue
 		}
 		e := evidence{source: jobs.PlannedFormer, tried: tried, from: fmt.Sprintf("%s rows of run %s", humanize.Comma(int64(len(tried))), r.Title())}
 		if r.Spec.Sample {
 			e.source, e.from = jobs.PlannedSample, fmt.Sprintf("a sample of %d rows", len(tried))
 		}
-		if len(tried) > 0 {
-			return e, nil
+		if most = e; len(tried) >= evidenceRows {
+			break
 		}
 	}
-	return evidence{}, nil
+	return most, nil
 }
 
 var errEnough = errors.New("enough was read")

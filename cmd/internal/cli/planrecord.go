@@ -15,7 +15,11 @@ func (b *backend) expect(ctx context.Context, p *batch, rep jobs.EnqueueReport, 
 	if rows <= 0 {
 		return nil
 	}
-	e, err := b.conf.evidence(ctx, b, p)
+	begun := ""
+	if rep.New == rep.Run.Rows {
+		begun = rep.Run.ID
+	}
+	e, err := b.conf.evidence(ctx, b, p, begun)
 	if err != nil {
 		b.log.Warn("what the run will need is not known", "err", err)
 		return nil

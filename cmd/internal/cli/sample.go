@@ -185,7 +185,7 @@ func (o *sampleOptions) report(rep jobs.EnqueueReport, made []jobs.Result) sampl
 // projection is what all rows are likely to need, by those that were tried.
 func (f *factory) projection(ctx context.Context, s *session, b *batch, r *sampleOutcome) error {
 	ctx = context.WithoutCancel(ctx)
-	e, err := f.conf.evidence(ctx, nil, b)
+	e, err := f.conf.evidence(ctx, nil, b, "")
 	if err != nil {
 		return err
 	}

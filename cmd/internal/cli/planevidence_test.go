@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"testing"
+
+	"nightshift/jobs"
+)
+
+// TestTriedBefore: a run that has only begun says nothing of its own rows, since the
+// first to come are no fair part; of others the one with the most results counts.
+func TestTriedBefore(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	ctx := t.Context()
+	for i := range 6 {
+		task := jobs.Task{Run: s.run.ID, Index: int64(i)}
+		_, err := s.be.store.Begin(ctx, task)
+		s.check(err)
+		_, err = s.be.store.Finish(ctx, task, jobs.Result{Row: "r", Run: s.run.ID, Index: int64(i), Status: jobs.Done.String(),
+			Usage: &jobs.Usage{Prompt: 10, Output: 5, Total: 15}})
+		s.check(err)
+	}
+	b := &batch{Prepared: &jobs.Prepared{Spec: s.run.Spec, Digest: s.run.Digest}}
+	for but, want := range map[string]int{"": 6, s.run.ID: 0} {
+		if e, err := s.be.triedBefore(ctx, b, but); err != nil || len(e.tried) != want {
+			t.Errorf("but %q: %d rows say something, want %d (%v)", but, len(e.tried), want, err)
+		}
+	}
+}
