@@ -62,7 +62,7 @@ func runConfigCheck(f *factory) error {
 		f.say("%s: %s is understood, but this version does not act on it yet", where, name)
 	}
 	for _, s := range c.Schedules {
-		b, err := c.prepareSchedule(context.Background(), s, "")
+		b, _, err := c.prepareSchedule(context.Background(), s, "")
 		if err != nil {
 			return invalid(fmt.Errorf("%s: schedules: %s: %w", where, s.text("name"), err))
 		}

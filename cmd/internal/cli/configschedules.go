@@ -131,17 +131,20 @@ func fromDir(dir, path string) string {
 }
 
 // prepareSchedule reads and checks all of a schedule's input.
-func (l *loaded) prepareSchedule(ctx context.Context, s ScheduleConfig, run string) (*batch, error) {
+func (l *loaded) prepareSchedule(ctx context.Context, s ScheduleConfig, run string) (*batch, *enqueueOptions, error) {
 	dir := filepath.Dir(l.File)
 	f := &factory{streams: &streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, now: time.Now, conf: l}
 	o, cmd, err := s.command(f, dir)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, nil, &usageError{err}
 	}
 	if run != "" {
 		o.Name = run
 	}
-	return o.prepare(ctx, f, cmd, []string{fromDir(dir, s.text("input"))})
+	// Its name is the period's alone: what changed while a leader died in it is taken in.
+	o.Update = true
+	b, err := o.prepare(ctx, f, cmd, []string{fromDir(dir, s.text("input"))})
+	return b, o, err
 }
 
 // schedules are what the leading scheduler starts.
@@ -160,7 +163,7 @@ func (b *backend) schedules() (out []scheduler.Schedule) {
 }
 
 func (b *backend) startScheduled(ctx context.Context, s ScheduleConfig, run string) (rep jobs.EnqueueReport, err error) {
-	batch, err := b.conf.prepareSchedule(ctx, s, run)
+	batch, o, err := b.conf.prepareSchedule(ctx, s, run)
 	var usage *usageError
 	var coded *codedError
 	if errors.As(err, &usage) || errors.As(err, &coded) {
@@ -173,9 +176,7 @@ func (b *backend) startScheduled(ctx context.Context, s ScheduleConfig, run stri
 	if err := b.configure(ctx); err != nil {
 		return rep, err
 	}
-	// Its name is the period's alone: what changed while a leader died in it is taken in.
-	rep, err = b.store.Enqueue(ctx, batch.Prepared, jobs.EnqueueOptions{Update: true, Claimed: b.steered})
-	if err != nil {
+	if rep, _, err = o.put(ctx, b, batch, nil); err != nil {
 		return rep, err
 	}
 	if err := batch.quota.usedToday(ctx, b.lim); err == nil {

@@ -31,7 +31,7 @@ func TestSchedulesOfTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.prepareSchedule(t.Context(), c.Schedules[0], "nightly@2026-12-01")
+	b, _, err := c.prepareSchedule(t.Context(), c.Schedules[0], "nightly@2026-12-01")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestSchedulesOfTheConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.prepareSchedule(t.Context(), c.Schedules[0], ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := c.prepareSchedule(t.Context(), c.Schedules[0], ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", schedule, err, want)
 		}
 	}

@@ -49,6 +49,11 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 		return err
 	}
 	defer be.close()
+	return o.enqueue(ctx, f, be, cmd, inputs)
+}
+
+// enqueue is the command on a fleet that was reached.
+func (o *enqueueOptions) enqueue(ctx context.Context, f *factory, be *backend, cmd *cobra.Command, inputs []string) error {
 	b, err := o.prepare(ctx, f, cmd, inputs)
 	if err != nil {
 		return err
@@ -64,12 +69,8 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 	if warning != "" {
 		f.say("warning: %s", warning)
 	}
-	reuse, err := o.toReuse(ctx, be, b.Prepared)
-	if err != nil {
-		return err
-	}
 	bar := f.newBar("enqueueing", b.Rows)
-	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: bar.set, Claimed: be.steered})
+	rep, reuse, err := o.put(ctx, be, b, bar.set)
 	bar.stop()
 	if err != nil {
 		return enqueueError(err)
@@ -78,6 +79,16 @@ func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.C
 		return fmt.Errorf("the rows are enqueued, and nobody will be told of their end: %w", err)
 	}
 	return f.printEnqueued(ctx, be, b, rep, reuse)
+}
+
+// put enqueues a batch: rows that have a good answer of another run take it over.
+func (o *enqueueOptions) put(ctx context.Context, be *backend, b *batch, progress func(done, total int64)) (jobs.EnqueueReport, *jobs.Lookup, error) {
+	reuse, err := o.toReuse(ctx, be, b.Prepared)
+	if err != nil {
+		return jobs.EnqueueReport{}, nil, err
+	}
+	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: progress, Claimed: be.steered, Reuse: reuse})
+	return rep, reuse, err
 }
 
 // enqueueError gives the refusals of an enqueue their exit code.
