@@ -132,7 +132,8 @@ func (r *runReport) waitSection() pageSection {
 	for _, w := range r.Waits {
 		sum += w.MS
 	}
-	s.Text = append(s.Text, "How long rows waited, added up over all of them; rows wait side by side, so that this is more than the night had.")
+	s.Text = append(s.Text, "How long rows waited, added up over all of them; rows wait side by side, so that this is more than the night had.",
+		"A row's time counts as what it was told when it was last looked at. Rows in line are not looked at again before their turn: a pause, window or cap that came meanwhile is in what they waited for already, mostly quota.")
 	s.Table = newTable("WAITED", "SHARE", "ROW-HOURS", "A ROW").numeric(1, 2, 3)
 	rows := max(1, r.Rows-r.Open)
 	for _, w := range r.Waits {
