@@ -87,6 +87,7 @@ type diffReport struct {
 	Live       string            `json:"live"`
 	Fields     []*fieldCount     `json:"fields"`
 	Failed     int64             `json:"failed_rows"`
+	Unfinished int64             `json:"unfinished_rows"` // of the input
 	NotInRun   int64             `json:"live_rows_not_in_run"`
 	NotInLive  int64             `json:"rows_not_live"`
 	Uncompared []string          `json:"fields_without_column,omitempty"`
@@ -203,6 +204,12 @@ func (o *diffOptions) compare(ctx context.Context, be *backend, run jobs.Run, d 
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	open := map[string]bool{}
+	err = be.store.OpenRows(ctx, run.ID, func(row string) { open[row], seen[row] = true, true })
+	rep.Unfinished = int64(len(open))
 	rep.NotInRun, rep.example = d.Live.Others(seen)
 	return rep, err
 }

@@ -25,7 +25,7 @@ func TestDiffAndAccept(t *testing.T) {
 	end(1, "done", "Old", "99")
 	end(2, "failed", "", "")
 	path := filepath.Join(t.TempDir(), "live.csv")
-	s.check(os.WriteFile(path, []byte("id,name,price\nr0,Old tea,10\nr1,Old,\"20\"\nr2,x,1\nzz,y,2\n"), 0o600))
+	s.check(os.WriteFile(path, []byte("id,name,price\nr0,Old tea,10\nr1,Old,\"20\"\nr2,x,1\nr3,z,4\nzz,y,2\n"), 0o600))
 
 	diff := func(change func(*diffOptions)) (string, error) {
 		s.out.Reset()
@@ -38,7 +38,8 @@ func TestDiffAndAccept(t *testing.T) {
 	got, err := diff(func(o *diffOptions) { o.N = 5 })
 	s.check(err)
 	for _, want := range []string{"title  name            1        1      0", "price  price           1        1      0", "r0 · title · changed (50 %)", "[-Old -]tea", "| {+New +}tea",
-		"nothing to accept: 1 row", "zz"} {
+		"nothing to accept: 1 row", "not finished yet, so not compared: 7 rows",
+		"not in the run, left as it is: 1 row (zz, …)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -50,7 +51,7 @@ func TestDiffAndAccept(t *testing.T) {
 	s.out.Reset()
 	o := &resultsOptions{factory: s.f, Out: "-", Format: "jsonl", accepted: acceptedOptions{Accepted: true, Into: path}}
 	s.check(runResults(t.Context(), o, s.be, s.run))
-	if got := s.out.String(); got != "id,name,price\nr0,New tea,10\nr1,Old,\"20\"\nr2,x,1\nzz,y,2\n" {
+	if got := s.out.String(); got != "id,name,price\nr0,New tea,10\nr1,Old,\"20\"\nr2,x,1\nr3,z,4\nzz,y,2\n" {
 		t.Errorf("the new live file is %q", got)
 	}
 	s.out.Reset()

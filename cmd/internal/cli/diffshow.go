@@ -34,6 +34,9 @@ func (o *diffOptions) notes(r *diffReport, run jobs.Run) {
 	if r.Failed > 0 {
 		o.say("no good answer, so nothing to accept: %s (nightshift errors %s)", plural(int(r.Failed), "row"), typed(run))
 	}
+	if r.Unfinished > 0 {
+		o.say("not finished yet, so not compared: %s", plural(int(r.Unfinished), "row"))
+	}
 	if r.NotInRun > 0 {
 		o.say("in %s but not in the run, left as it is: %s (%s, …)", r.Live, plural(int(r.NotInRun), "row"), r.example)
 	}
