@@ -57,6 +57,17 @@ func (c *Config) checkSchedules() error {
 	return nil
 }
 
+// checkScheduleFlags finds a schedule with a key that is no flag, or a value that its
+// flag does not take: it would start nothing, night after night.
+func (l *loaded) checkScheduleFlags() error {
+	for _, s := range l.Schedules {
+		if _, _, err := s.command(nil, filepath.Dir(l.File)); err != nil {
+			return fmt.Errorf("schedules: %s: %w", s.text("name"), err)
+		}
+	}
+	return nil
+}
+
 // schedule reads one, without its flags.
 func (c *Config) schedule(s ScheduleConfig) (out scheduler.Schedule, err error) {
 	out = scheduler.Schedule{Name: s.text("name"), Input: s.text("input"), Skip: s.text("missed") == "skip"}

@@ -58,6 +58,9 @@ func TestSchedulesOfTheConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := c.checkScheduleFlags(); (err != nil) != strings.Contains(want, "no key") {
+			t.Errorf("%s: when the scheduler starts: %v", schedule, err)
+		}
 		if _, _, err := c.prepareSchedule(t.Context(), c.Schedules[0], ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", schedule, err, want)
 		}

@@ -118,7 +118,7 @@ func (f *factory) checkState(ctx context.Context, c *loaded) []checkup {
 	defer be.close()
 	out := append([]checkup{{"Redis", verdictGood, redisHost(c.Redis), ""}}, redisSettings(ctx, be.rdb)...)
 	out = append(out, checkScripts(ctx, be.lim), checkClock(ctx, be.rdb, f.now), be.checkMemory(ctx))
-	return append(out, checkFleet(ctx, be.rdb))
+	return append(out, checkFleet(ctx, be.rdb), be.checkScheduler(ctx))
 }
 
 // redisSettings are those that lose jobs when they are wrong. A managed Redis

@@ -61,6 +61,8 @@ func showHooks(ctx context.Context, f *factory) error {
 			return err
 		}
 		rows = withPending(rows, pending)
+	} else if c.Redis != "embedded" {
+		f.say("warning: what is on its way to them is not known: %v", err)
 	}
 	if len(rows) == 0 {
 		f.say("no hooks: see hooks in `nightshift init --stdout`, and --notify of `nightshift enqueue`")

