@@ -161,6 +161,29 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// TestPaceOfAnIdleFleet: what came through before the open runs were there says
+// nothing of how fast they go.
+func TestPaceOfAnIdleFleet(t *testing.T) {
+	t.Parallel()
+	ended, fresh := openRun("e", jobs.Normal, 0), openRun("f", jobs.Normal, 2000)
+	ended.Created, fresh.Created = at(7, 50), at(7, 58).Add(30*time.Second)
+	o := &overview{At: at(8, 0), Runs: []runStatus{ended}}
+	for m := range 4 {
+		o.samples = append(o.samples, gemini.UsageSample{At: at(7, 55+m), Model: "m", Class: "bulk", Feature: "tags", Good: 100})
+	}
+	if got := o.pace(); len(got) > 0 {
+		t.Errorf("nothing is open, and the pace is %v", got)
+	}
+	o.Runs = append(o.Runs, fresh)
+	if got := o.pace(); len(got) > 0 {
+		t.Errorf("all was before the open run, and the pace is %v", got)
+	}
+	o.samples = append(o.samples, gemini.UsageSample{At: at(7, 59), Model: "m", Class: "bulk", Feature: "tags", Good: 1000})
+	if got := o.pace()["m"]; got != 1000 {
+		t.Errorf("the pace is %v, want that of its only minute", got)
+	}
+}
+
 // TestOutlookThroughANode: a run goes no faster than a limit of its tenant lets it,
 // and shares that with the tenant's other runs.
 func TestOutlookThroughANode(t *testing.T) {
