@@ -167,6 +167,9 @@ func TestPlanWords(t *testing.T) {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
+	if got := (planStand{Open: 199, Than: "night", forced: true}).openWords(); got != "as run night asks them; --force asks again, answered or not" {
+		t.Error(got)
+	}
 	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.Local)
 	late := planReport{Known: true, Done: now.Add(15 * time.Hour), Deadline: now.Add(13 * time.Hour), Late: 7200}
 	if got := late.deadlineLine(now); got != "Tue 07:00: missed by 2h00m; no single change makes it" {

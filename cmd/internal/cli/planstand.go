@@ -22,6 +22,7 @@ type planStand struct {
 	Than   string       `json:"earlier_run,omitempty"`
 
 	places string
+	forced bool
 }
 
 // asked is how many rows an enqueue would call for.
@@ -49,7 +50,7 @@ func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batc
 		st.Same = l.Same
 		st.New -= l.Same
 	}
-	out = planStand{New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open, Stale: st.Stale}
+	out = planStand{forced: o.Force, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open, Stale: st.Stale}
 	out.From, out.places = placesOf(l)
 	if st.Earlier.ID != "" {
 		out.Than = st.Earlier.Title()
@@ -73,6 +74,15 @@ func (s planStand) rows(t *dataTable) {
 	say(s.New, "new")
 	say(s.Same, "unchanged: answered already, cost nothing (from "+s.places+")")
 	say(s.Stale, fmt.Sprintf("stale: run %s asked otherwise (%s)", s.Than, s.Why))
-	say(s.Open, fmt.Sprintf("as run %s asks them, without a good answer so far", s.Than))
+	say(s.Open, s.openWords())
 	say(s.Unseen, "unchanged, but answered in files of another host; enqueue refuses without --redo-unseen")
+}
+
+// openWords says why rows that an earlier run has are asked: --force does not look
+// which of them are answered.
+func (s planStand) openWords() string {
+	if s.forced {
+		return fmt.Sprintf("as run %s asks them; --force asks again, answered or not", s.Than)
+	}
+	return fmt.Sprintf("as run %s asks them, without a good answer so far", s.Than)
 }
