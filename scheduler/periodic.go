@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -53,7 +54,8 @@ type ScheduleState struct {
 	Text    string    `json:"text,omitempty"`    // why, or what was enqueued
 	Held    string    `json:"held,omitempty"`    // who holds the schedule; "": nobody
 	SkipOne bool      `json:"skip_one,omitempty"`
-	Now     string    `json:"now,omitempty"` // who wants a run now
+	SkipBy  string    `json:"skip_by,omitempty"` // who left the next period out
+	Now     string    `json:"now,omitempty"`     // who wants a run now
 }
 
 // lateAfter is from when a period counts as missed: some scheduler leads within seconds.
@@ -123,15 +125,23 @@ func (p *Periodic) Look(ctx context.Context) error {
 
 func (p *Periodic) look(ctx context.Context, s Schedule, now time.Time) error {
 	var told []string
+	var missed int
 	former, err := p.formerOpen(ctx, s)
 	if err != nil {
 		return err
 	}
 	state, won, err := p.Control.ChangeSchedule(ctx, s.Name, func(st *ScheduleState) {
-		told = st.decide(s, now, former)
+		told, missed = st.decide(s, now, former)
 	})
 	if err != nil || !won {
 		return err
+	}
+	if missed > 0 {
+		event := RunEvent{Run: s.Name, Kind: RunMissed, At: now, Occasion: now.UTC().Format(time.RFC3339),
+			Text: fmt.Sprintf("%d of its periods began while no scheduler was there", missed)}
+		if err := p.Control.TellRun(ctx, event); err != nil {
+			p.Control.log().Warn("a missed period was not told", "schedule", s.Name, "err", err)
+		}
 	}
 	for _, text := range told {
 		p.Control.noteSubject(ctx, limiter.EventAlert, s.Name, p.Owner, text)
@@ -142,10 +152,11 @@ func (p *Periodic) look(ctx context.Context, s Schedule, now time.Time) error {
 	return p.start(ctx, s, state)
 }
 
-// decide moves the state to now, and says what people should know.
-func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told []string) {
+// decide moves the state to now, and says what people should know, and how many
+// periods were missed.
+func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told []string, missed int) {
 	if st.Outcome == PeriodStarting {
-		return nil // it is finished first
+		return nil, 0 // it is finished first
 	}
 	if st.Looked.IsZero() {
 		st.Looked = now // what was before the schedule is not missed
@@ -155,30 +166,30 @@ func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told 
 		due, n = at, n+1
 	}
 	st.Looked = maxTime(st.Looked, now)
+	late := n > 0 && now.Sub(due) > lateAfter
+	if missed = n - 1 + boolInt(late); n == 0 {
+		missed = 0
+	}
 	byHand := st.Now
 	st.Now = ""
 	if byHand != "" {
 		st.Period, st.Run, st.Outcome, st.Text = now, s.Name+"@"+now.In(s.Cron.zone).Format("2006-01-02T15:04:05"), PeriodStarting, "started by "+byHand
-		return nil
+		return nil, missed
 	}
 	if n == 0 {
-		return nil
+		return nil, 0
 	}
 	st.Period, st.Run = due, s.Name+"@"+s.Cron.Period(due)
-	late := now.Sub(due) > lateAfter
 	skip := func(why string) {
 		st.Outcome, st.Text = PeriodSkipped, why
 		told = append(told, fmt.Sprintf("schedule %s: %s is skipped: %s", s.Name, s.Cron.Period(due), why))
-	}
-	if n > 1 || late {
-		told = append(told, fmt.Sprintf("schedule %s: %d missed, no scheduler was there", s.Name, n-1+boolInt(late)))
 	}
 	switch {
 	case st.Held != "":
 		st.Outcome, st.Text = PeriodSkipped, "held by "+st.Held
 	case st.SkipOne:
-		st.SkipOne = false
-		skip("somebody said so")
+		skip("left out by " + cmp.Or(st.SkipBy, "somebody"))
+		st.SkipOne, st.SkipBy = false, ""
 	case late && s.Skip:
 		skip("it was missed")
 	case former != "":
@@ -186,7 +197,7 @@ func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told 
 	default:
 		st.Outcome, st.Text = PeriodStarting, ""
 	}
-	return told
+	return told, missed
 }
 
 func boolInt(b bool) int {

@@ -22,27 +22,28 @@ func TestPeriods(t *testing.T) {
 	var st ScheduleState
 	for _, c := range []struct {
 		at, former, outcome, run string
-		told                     int
+		told, missed             int
 		before                   func()
 	}{
-		{"12-01 12:00", "", "", "", 0, nil},
-		{"12-02 01:29", "", "", "", 0, nil},
-		{"12-02 01:30", "", PeriodStarting, "n@2026-12-02", 0, nil},
-		{"12-02 01:31", "", PeriodStarting, "n@2026-12-02", 0, nil}, // a leader that takes over finishes it
-		{"12-02 01:32", "", PeriodStarted, "n@2026-12-02", 0, func() { st.Outcome = PeriodStarted }},
-		{"12-03 01:30", "n@2026-12-02", PeriodSkipped, "n@2026-12-03", 1, nil},
-		{"12-06 08:00", "", PeriodStarting, "n@2026-12-06", 1, nil}, // once, however many were missed
-		{"12-09 08:00", "", PeriodSkipped, "n@2026-12-09", 2, func() { st.Outcome, s.Skip = PeriodStarted, true }},
-		{"12-10 01:30", "", PeriodSkipped, "n@2026-12-10", 0, func() { st.Held = "ann" }},
-		{"12-11 01:30", "", PeriodSkipped, "n@2026-12-11", 1, func() { st.Held, st.SkipOne = "", true }},
-		{"12-12 01:30", "", PeriodStarting, "n@2026-12-12", 0, nil},
-		{"12-12 09:00", "", PeriodStarting, "n@2026-12-12T09:00:00", 0, func() { st.Outcome, st.Now = PeriodStarted, "ann" }},
+		{"12-01 12:00", "", "", "", 0, 0, nil},
+		{"12-02 01:29", "", "", "", 0, 0, nil},
+		{"12-02 01:30", "", PeriodStarting, "n@2026-12-02", 0, 0, nil},
+		{"12-02 01:31", "", PeriodStarting, "n@2026-12-02", 0, 0, nil}, // a leader that takes over finishes it
+		{"12-02 01:32", "", PeriodStarted, "n@2026-12-02", 0, 0, func() { st.Outcome = PeriodStarted }},
+		{"12-03 01:30", "n@2026-12-02", PeriodSkipped, "n@2026-12-03", 1, 0, nil},
+		{"12-06 08:00", "", PeriodStarting, "n@2026-12-06", 0, 3, nil}, // once, however many were missed
+		{"12-09 08:00", "", PeriodSkipped, "n@2026-12-09", 1, 3, func() { st.Outcome, s.Skip = PeriodStarted, true }},
+		{"12-10 01:30", "", PeriodSkipped, "n@2026-12-10", 0, 0, func() { st.Held = "ann" }},
+		{"12-11 01:30", "", PeriodSkipped, "n@2026-12-11", 1, 0, func() { st.Held, st.SkipOne, st.SkipBy = "", true, "ann" }},
+		{"12-12 01:30", "", PeriodStarting, "n@2026-12-12", 0, 0, nil},
+		{"12-12 09:00", "", PeriodStarting, "n@2026-12-12T09:00:00", 0, 0, func() { st.Outcome, st.Now = PeriodStarted, "ann" }},
+		{"12-14 09:00", "", PeriodStarting, "n@2026-12-14T09:00:00", 0, 2, func() { st.Outcome, st.Now = PeriodStarted, "ann" }},
 	} {
 		if c.before != nil {
 			c.before()
 		}
-		if told := st.decide(s, at(c.at), c.former); len(told) != c.told || st.Outcome != c.outcome || st.Run != c.run {
-			t.Errorf("%s: %s %s, told %q; want %s %s", c.at, st.Outcome, st.Run, told, c.outcome, c.run)
+		if told, missed := st.decide(s, at(c.at), c.former); len(told) != c.told || missed != c.missed || st.Outcome != c.outcome || st.Run != c.run {
+			t.Errorf("%s: %s %s, told %q, %d missed; want %s %s", c.at, st.Outcome, st.Run, told, missed, c.outcome, c.run)
 		}
 	}
 }

@@ -28,9 +28,9 @@ func (w *RunWatch) EndLate(ctx context.Context) error {
 		if errors.Is(err, jobs.ErrNoRun) || err == nil && !w.ours(f.Run) {
 			continue
 		}
-		if err == nil && f.Spec.Steer.Late(now) > 0 && f.counts.Open() > f.counts[jobs.Running] {
+		if err == nil && f.Spec.Steer.Late(now) > 0 {
 			f.now = now
-			err = w.endRows(ctx, f)
+			err = w.endLate(ctx, f)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("run %s: %w", id, err))
@@ -39,23 +39,42 @@ func (w *RunWatch) EndLate(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+func (w *RunWatch) endLate(ctx context.Context, f *followed) error {
+	if f.counts.Open() > f.counts[jobs.Running] {
+		return w.endRows(ctx, f)
+	}
+	return w.tellMissed(ctx, f)
+}
+
 func (w *RunWatch) endRows(ctx context.Context, f *followed) error {
-	gone, err := w.Control.Store.Expire(ctx, f.ID, f.now)
-	if err != nil {
+	if _, err := w.Control.Store.Expire(ctx, f.ID, f.now); err != nil {
 		return err
 	}
 	lane, err := limiter.ParseLane(f.Spec.Lane)
 	if err != nil {
 		return err
 	}
-	if err := w.Control.Limiter.DropLeaf(ctx, lane, PathOf(f.Run).Leaf()); err != nil {
-		return err
-	}
-	if len(gone) == 0 {
+	return w.Control.Limiter.DropLeaf(ctx, lane, PathOf(f.Run).Leaf())
+}
+
+// lastCalls is how long after the deadline calls that were under way may have to end
+// before it is told how many rows had none: workers end rows too, and some of these
+// come back.
+const lastCalls = time.Minute
+
+// tellMissed tells once what ended at a deadline, whoever ended it, and also where no
+// scheduler ran then. How many rows it were the ledger says.
+func (w *RunWatch) tellMissed(ctx context.Context, f *followed) error {
+	late := f.Spec.Steer.Late(f.now)
+	if late == 0 || f.counts.Open() > 0 && late < lastCalls {
 		return nil
 	}
+	missed, err := w.Control.Store.Missed(ctx, f.ID)
+	if err != nil || missed == 0 {
+		return err
+	}
 	text := fmt.Sprintf("its deadline %s has passed; %s ended without a call: nightshift set %s --deadline TIME, then nightshift retry %s --only %s",
-		w.clock(f, f.Spec.Steer.Deadline), rowsWord(int64(len(gone))), shown(f.Run), shown(f.Run), jobs.CauseDeadline)
+		w.clock(f, f.Spec.Steer.Deadline), rowsWord(missed), shown(f.Run), shown(f.Run), jobs.CauseDeadline)
 	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: "passed " + f.Spec.Steer.Deadline.UTC().Format(time.RFC3339)})
 }
 
@@ -93,11 +112,15 @@ func (w *RunWatch) deadline(ctx context.Context, f *followed) error {
 		return nil
 	}
 	done, known := w.forecast(f)
+	planned := !known && f.Planned != nil && !f.Planned.Done.IsZero()
+	if planned { // too young for a pace of its own
+		done, known = f.Planned.Done, true
+	}
 	if !known || !done.IsZero() && !done.After(s.Deadline.Add(slack(s.Deadline.Sub(f.now)))) {
 		m.Behind = 0
 		return nil
 	}
-	if m.Behind++; m.Behind < lateLooks {
+	if m.Behind++; m.Behind < lateLooks && !planned {
 		return nil
 	}
 	return errors.Join(w.late(ctx, f, done), w.upgrade(ctx, f, done))
@@ -133,7 +156,9 @@ func (w *RunWatch) late(ctx context.Context, f *followed, done time.Time) error 
 func (w *RunWatch) forecastText(f *followed, done time.Time) string {
 	deadline := f.Spec.Steer.Deadline
 	s := fmt.Sprintf("nothing has ended for %s", paceSpan)
-	if !done.IsZero() {
+	if !done.IsZero() && f.mark.PerMin == 0 {
+		s = fmt.Sprintf("it was expected to be done %s, %s after its deadline %s", w.clock(f, done), coarse(done.Sub(deadline)), w.clock(f, deadline))
+	} else if !done.IsZero() {
 		s = fmt.Sprintf("at the present pace (%s a minute) it is done %s, %s after its deadline %s", perMinute(f.mark.PerMin*float64(f.rate.PPM)/million),
 			w.clock(f, done), coarse(done.Sub(deadline)), w.clock(f, deadline))
 	}

@@ -80,7 +80,9 @@ func (w *RunWatch) Look(ctx context.Context) error {
 	errs := []error{err}
 	for _, f := range runs {
 		w.readTable(f)
-		if !f.ended() {
+		if f.ended() {
+			errs = append(errs, w.tellMissed(ctx, f)) // it is forgotten now
+		} else {
 			errs = append(errs, w.lookAt(ctx, f))
 		}
 	}

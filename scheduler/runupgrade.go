@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -31,7 +32,9 @@ func (w *RunWatch) upgrade(ctx context.Context, f *followed, done time.Time) err
 	}
 	step, what, change := nextStep(s, m.Steps)
 	if step == stepNone {
-		return nil
+		text := fmt.Sprintf("nothing more can be done to make its deadline %s (its weight is %d, its tier %s): nightshift set %s --deadline TIME, or --service-tier priority, which costs more",
+			w.clock(f, s.Deadline), max(s.Weight, 1), cmp.Or(s.ServiceTier, "standard"), shown(f.Run))
+		return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: "no upgrade " + s.Deadline.UTC().Format(time.RFC3339)})
 	}
 	by := jobs.SetBy{By: "nightshift, since it is late"}
 	_, now, err := w.Control.Store.Change(ctx, f.ID, by, []string{what.setting}, func(x *jobs.Spec) error {

@@ -299,7 +299,22 @@ func TestRunDeadlineStops(t *testing.T) {
 	if counts[jobs.Expired] != 2 || counts[jobs.Running] != 1 {
 		t.Errorf("rows are %v, want two expired and one running", counts)
 	}
+	s.wantEvents(EventRun, 0, "") // the call under way may come back
+	s.now = s.now.Add(time.Minute)
+	s.must(s.EndLate(s.ctx()))
+	s.must(s.EndLate(s.ctx()))
 	s.wantEvents(EventRun, 1, "2 rows ended without a call: nightshift set "+s.run.ID+" --deadline TIME, then nightshift retry "+s.run.ID+" --only deadline")
+}
+
+// TestRunDeadlineWithoutScheduler: what ended while none ran is told by the next one,
+// before it forgets the run.
+func TestRunDeadlineWithoutScheduler(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) { x.Deadline = time.Now().Add(8 * time.Hour) })
+	s.now = s.run.Spec.Steer.Deadline.Add(time.Hour)
+	_, err := s.store.Expire(s.ctx(), s.run.ID, s.now)
+	s.must(err)
+	s.look()
+	s.wantEvents(EventRun, 1, "3 rows ended without a call")
 }
 
 // TestRunGoesOnLate: one that continues is told of once, and loses no row.
@@ -346,6 +361,27 @@ func TestRunUpgrade(t *testing.T) {
 	if x := run.Spec.Steer; x.ServiceTier != "standard" || x.Weight != 4 || !strings.HasPrefix(run.Set[jobs.SetServiceTier].By, "nightshift") {
 		t.Errorf("steered %+v, by %+v", x, run.Set)
 	}
+}
+
+// TestRunUpgradeYoung: a run that was expected to be late when it was enqueued is
+// upgraded at once, and told when there is nothing left to do.
+func TestRunUpgradeYoung(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) {
+		x.Deadline, x.OnLate, x.ServiceTier, x.Weight = time.Now().Add(10*time.Minute), jobs.LateUpgrade, "auto", 2
+	})
+	f, err := s.load(s.ctx(), s.run.ID)
+	s.must(err)
+	f.now, f.Planned = s.now, &jobs.Planned{Done: s.run.Spec.Steer.Deadline.Add(4 * time.Minute)}
+	s.must(s.deadline(s.ctx(), f))
+	got := s.events(EventRun)
+	if len(got) != 2 || !strings.Contains(got[0], "it was expected to be done") || !strings.Contains(got[1], "its weight is 8") {
+		t.Fatalf("events %q, want that it will be late, and that its weight is raised", got)
+	}
+	for range 2 {
+		f.now = f.now.Add(upgradeRest)
+		s.must(s.upgrade(s.ctx(), f, time.Time{}))
+	}
+	s.wantEvents(EventRun, 3, "nothing more can be done to make its deadline")
 }
 
 // TestForecastByTheWindow: time outside the window does not count, a part of the

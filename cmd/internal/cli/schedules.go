@@ -27,9 +27,9 @@ func newSchedulesCmd(f *factory) *cobra.Command {
 		}})
 	}
 	change("run", "Start a run of it now, beside its periods", "a run starts within seconds", func(s *scheduler.ScheduleState) { s.Now = operator() })
-	change("skip", "Leave the next period out", "the next period is left out", func(s *scheduler.ScheduleState) { s.SkipOne = true })
+	change("skip", "Leave the next period out", "the next period is left out", func(s *scheduler.ScheduleState) { s.SkipOne, s.SkipBy = true, operator() })
 	change("hold", "Start nothing until it is resumed", "nothing is started until `nightshift schedules resume`", func(s *scheduler.ScheduleState) { s.Held = operator() })
-	change("resume", "Start its runs again", "its next period starts", func(s *scheduler.ScheduleState) { s.Held, s.SkipOne = "", false })
+	change("resume", "Start its runs again", "its next period starts", func(s *scheduler.ScheduleState) { s.Held, s.SkipOne, s.SkipBy = "", false, "" })
 	return cmd
 }
 
@@ -94,11 +94,14 @@ func changeSchedule(ctx context.Context, f *factory, name, said string, do func(
 		return usageErrorf("no schedule %q in the configuration; `nightshift schedules` lists them", name)
 	}
 	for range 20 {
-		_, written, err := be.control().ChangeSchedule(ctx, name, do)
+		state, written, err := be.control().ChangeSchedule(ctx, name, do)
 		if err != nil {
 			return err
 		}
 		if written {
+			if members, err := be.control().Members(ctx); state.Now != "" && err == nil && len(members) == 0 {
+				said = "a run starts once a scheduler does, none runs: nightshift scheduler"
+			}
 			fmt.Fprintf(f.Out, "%s: %s\n", name, said)
 			return nil
 		}
