@@ -23,7 +23,10 @@ type Capped struct {
 // Sentence says what is spent, without a full stop, and what goes on.
 func (s Capped) Sentence(run string) string {
 	left := max(s.Cap-s.Spent, 0)
-	text := fmt.Sprintf("%s of --max-cost %s is spent", dollars(s.Spent), dollars(s.Cap))
+	text := fmt.Sprintf("%s of --max-cost %s is spent", dollars(s.Spent-s.Held), dollars(s.Cap))
+	if s.Held > 0 {
+		text += fmt.Sprintf(" and %s held by calls under way", dollars(s.Held))
+	}
 	if s.Next > 0 && left > 0 {
 		text += fmt.Sprintf(", and a row may cost %s", dollars(s.Next))
 	}

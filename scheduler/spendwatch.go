@@ -113,7 +113,7 @@ func levelText(o CapOutlook, now time.Time) string {
 	at := o.Used * 100 / o.Amount
 	s := fmt.Sprintf("%s: %d %% of the cap is spent, %s of %s", o.CapState, at, dollars(o.Used), dollars(o.Amount))
 	if o.Held > 0 {
-		s += fmt.Sprintf(" (%s of it held by calls under way)", dollars(o.Held))
+		s = fmt.Sprintf("%s: %d %% of the cap is spent or held, of %s: %s spent, %s held by calls under way", o.CapState, at, dollars(o.Amount), dollars(o.Used-o.Held), dollars(o.Held))
 	}
 	until := o.End.UTC().Format("until Mon 2 Jan 15:04 MST, or until the cap is raised")
 	if o.End.IsZero() {

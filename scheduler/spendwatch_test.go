@@ -46,14 +46,14 @@ func TestSpendLevels(t *testing.T) {
 	r.must(r.spend("interactive", 490_000, ""))
 	looks("")
 	r.must(r.spend("interactive", 20_000, ""))
-	looks("usd_per_month of project/test: 51 % of the cap is spent, $0.51 of $1.00")
+	looks("usd_per_month of project/test: 51 % of the cap is spent or held, of $1.00: $0.00 spent, $0.51 held by calls under way")
 	r.must(r.spend("interactive", 320_000, ""))
 	looks("83 %")
 	r.must(r.spend("bulk", 50_000, ""))
 	if err := r.spend("bulk", 50_000, "row"); err == nil {
 		t.Fatal("bulk went past the soft part")
 	}
-	looks("88 % of the cap is spent, $0.88 of $1.00 ($0.88 of it held by calls under way): bulk wait and the others take the cheaper way where there is one until")
+	looks("88 % of the cap is spent or held, of $1.00: $0.00 spent, $0.88 held by calls under way: bulk wait and the others take the cheaper way where there is one until")
 	r.must(r.spend("interactive", 120_000, ""))
 	looks("all calls that cost money are refused until")
 	r.capped(1_500_000)

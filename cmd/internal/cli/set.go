@@ -160,6 +160,10 @@ func (b *backend) capNote(ctx context.Context, s *streams, run jobs.Run, counts 
 	if err != nil || !ok {
 		return err
 	}
-	s.say("%s of %s is spent%s", usd(c.Spent), usd(c.Cap), map[bool]string{true: "; nothing more fits"}[c.Spent >= c.Cap])
+	held := ""
+	if c.Held > 0 {
+		held = " and " + usd(c.Held) + " held by calls under way"
+	}
+	s.say("%s of %s is spent%s%s", usd(c.Spent-c.Held), usd(c.Cap), held, map[bool]string{true: "; nothing more fits"}[c.Spent >= c.Cap])
 	return nil
 }

@@ -190,7 +190,11 @@ func stoppedSentence(c limiter.CapState, now time.Time) string {
 	if len(c.Stopped) == 0 {
 		return ""
 	}
-	money, at := usdApart(c.Used, c.Amount, c.Soft), ""
+	money, at := usdApart(c.Used-c.Held, c.Amount, c.Soft, c.Held), ""
+	held := ""
+	if c.Held > 0 {
+		held = " and " + money[3] + " held by calls under way, which give back what they do not need,"
+	}
 	stop := c.Amount
 	if c.Soft > 0 && c.Soft < c.Amount {
 		stop = c.Soft
@@ -207,6 +211,6 @@ func stoppedSentence(c limiter.CapState, now time.Time) string {
 	if run, is := strings.CutPrefix(c.Node, "run/"); is && c.Name == "usd_total" {
 		higher = fmt.Sprintf("nightshift set %s --max-cost DOLLARS", run)
 	}
-	return fmt.Sprintf("%s wait for budget: %s of %s is spent (%s%s). They go on %swithin seconds of a higher cap: %s",
-		strings.Join(c.Stopped, ", "), money[0], money[1], c, at, by, higher)
+	return fmt.Sprintf("%s wait for budget: %s of %s is spent%s (%s%s). They go on %swithin seconds of a higher cap: %s",
+		strings.Join(c.Stopped, ", "), money[0], money[1], held, c, at, by, higher)
 }

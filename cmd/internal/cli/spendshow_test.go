@@ -21,7 +21,11 @@ func TestStoppedSentence(t *testing.T) {
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	c.Used = 18_400
+	c.Held = 16_000
+	if got := stoppedSentence(c, time.Now()); !strings.HasPrefix(got, "bulk wait for budget: $0.0016 of $0.0200 is spent and $0.0160 held by calls under way, ") {
+		t.Errorf("what is held is said to be spent: %q", got)
+	}
+	c.Used, c.Held = 18_400, 0
 	if got := stoppedSentence(c, time.Now()); strings.Contains(got, "the next call") {
 		t.Errorf("at the end of what it may have: %q", got)
 	}
