@@ -91,6 +91,7 @@ func TestPhase(t *testing.T) {
 		"run r is paused":          {counts: counts(jobs.Waiting, 1), Hold: "run r is paused", hold: hold{paused: true}},
 		"the provider answers 503": {counts: counts(jobs.Running, 1), Workers: 1, hold: hold{failing: true}, Hold: "the provider answers 503"},
 		"at work":                  {counts: counts(jobs.Running, 1), Workers: 1, Hold: "the provider is gone"},
+		"paused until 4":           {counts: counts(jobs.Running, 1), Workers: 1, Hold: "paused until 4", hold: hold{paused: true}},
 		"no worker serves it":      {counts: counts(jobs.Waiting, 1), Hold: "the provider is gone"},
 	} {
 		if got := s.phase(); got != want {

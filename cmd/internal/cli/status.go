@@ -137,7 +137,7 @@ func (s runStatus) phase() string {
 		return "ended"
 	case s.project != "":
 		return "open, a run of project " + s.project
-	case s.Workers == 0 && s.hold.paused:
+	case s.hold.paused: // whatever a call under way, or a dead worker's, still does
 		return s.Hold
 	case s.Workers == 0:
 		return "no worker serves it"
@@ -241,6 +241,8 @@ func nextCommand(run jobs.Run, s runStatus) string {
 		return "nightshift set " + name + " --max-cost DOLLARS"
 	case s.counts.Open() > 0 && s.Workers == 0:
 		return "nightshift worker"
+	case s.counts.Open() > 0 && s.hold.paused && s.hold.until.IsZero(): // somebody has to lift it
+		return "nightshift why " + name
 	case s.counts.Open() > 0:
 		return "nightshift wait " + name
 	case s.counts[jobs.Cancelled] > 0:
