@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,8 +62,12 @@ func showReport(ctx context.Context, o *reportOptions, ref string) error {
 
 // check settles the format.
 func (o *reportOptions) check() error {
+	ext := strings.ToLower(filepath.Ext(o.File))
+	if o.Format == "" && o.File != "-" && !slices.Contains([]string{"", ".html", ".htm", ".md", ".json", ".txt"}, ext) {
+		return usageErrorf("-o %s: a report is .html, .md, .json or .txt; --format says which for another name", o.File)
+	}
 	if o.Format == "" {
-		o.Format = map[string]string{".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}[strings.ToLower(filepath.Ext(o.File))]
+		o.Format = map[string]string{".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}[ext]
 	}
 	o.Format = orElse(o.Format, "terminal")
 	if err := oneOf("--format", o.Format, reportFormats...); err != nil {

@@ -223,3 +223,38 @@ func TestShownEvents(t *testing.T) {
 		t.Errorf("%d shown, %d left, the last %+v", len(shown), left, r.Events[len(r.Events)-1])
 	}
 }
+
+// TestReportName: a name that promises another kind of file is refused.
+func TestReportName(t *testing.T) {
+	for file, want := range map[string]string{"rep.html": "html", "rep.MD": "markdown", "rep.txt": "terminal", "": "terminal", "-": "terminal", "rep.pdf": "", "rep.docx": ""} {
+		o := &reportOptions{File: file}
+		if err := o.check(); (err != nil) != (want == "") || err == nil && o.Format != want {
+			t.Errorf("-o %s: %v, written as %q, want %q", file, err, o.Format, want)
+		}
+	}
+}
+
+// TestReportOtherRuns: what happened to other runs is not this one's night.
+func TestReportOtherRuns(t *testing.T) {
+	r := sampleReport()
+	others := map[string]bool{"mother": true, r.Run.ID: false}
+	for text, want := range map[string]bool{"weights: run/mother 3": true, "weights: run/" + r.Run.ID + " 3": false, "run/mother and run/" + r.Run.ID: false, "rpm 10": false} {
+		if got := r.ofAnother(limiter.Event{Kind: limiter.EventLimits, Text: text}, others); got != want {
+			t.Errorf("%q is of another run: %v", text, got)
+		}
+	}
+	if !r.ofAnother(limiter.Event{Kind: limiter.EventLimits, Subject: "run/mother"}, others) || r.ofAnother(limiter.Event{Kind: scheduler.EventRun, Subject: r.Run.ID}, others) {
+		t.Error("by its subject")
+	}
+}
+
+// TestWindowNeverOpens: a timetable under which no row could ever go is refused.
+func TestWindowNeverOpens(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{"else @0%": false, "22:00-23:00@0%, else @0%": false, "22:00-23:00@100%, else @0%": true, "else @10%": true} {
+		s := jobs.Spec{Steer: jobs.Steering{Zone: "UTC"}}
+		if err := readWindow(&loaded{}, &s, text, at(9, 0)); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

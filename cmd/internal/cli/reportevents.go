@@ -31,12 +31,25 @@ func (b *backend) reportEvents(ctx context.Context, r *runReport) error {
 		if e.Kind == limiter.EventLimits && e.At.Before(r.From.Add(10*time.Second)) {
 			continue // what the run itself brought
 		}
-		if slices.Contains(quietEvents, e.Kind) || others[e.Subject] || e.Subject != r.Run.ID && r.elsewhere(e) {
+		if slices.Contains(quietEvents, e.Kind) || r.ofAnother(e, others) || e.Subject != r.Run.ID && r.elsewhere(e) {
 			continue
 		}
 		r.addEvent(e)
 	}
 	return nil
+}
+
+// ofAnother holds for what happened to another run, by its subject or by what it names.
+func (r *runReport) ofAnother(e limiter.Event, others map[string]bool) bool {
+	if others[strings.TrimPrefix(e.Subject, "run/")] || e.Kind == scheduler.EventRun && e.Subject != r.Run.ID {
+		return true
+	}
+	for id, other := range others {
+		if other && strings.Contains(e.Text, "run/"+id) && !strings.Contains(e.Text, r.Run.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 // otherRunIDs are the runs that this one is not.

@@ -187,7 +187,7 @@ func (r *runReport) eventSection() pageSection {
 	}
 	s.Table = newTable("AT", "WHAT")
 	for _, e := range shown {
-		words := text.Snip(firstLine(e.Text), 240, "…")
+		words := text.Snip(strings.ReplaceAll(firstLine(e.Text), r.Run.ID, r.Run.Title()), 240, "…")
 		if e.Times > 1 {
 			words += fmt.Sprintf(" (%d times)", e.Times)
 		}

@@ -62,12 +62,16 @@ func readZone(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
 	return nil
 }
 
-func readWindow(c *loaded, s *jobs.Spec, text string, _ time.Time) error {
+func readWindow(c *loaded, s *jobs.Spec, text string, now time.Time) error {
 	if s.Steer.Window = ""; text == noSetting {
 		return nil
 	}
-	if _, err := scheduler.ParseTimetable("--window", text, zoneOf(c, *s)); err != nil {
+	w, err := scheduler.ParseTimetable("--window", text, zoneOf(c, *s))
+	if err != nil {
 		return err
+	}
+	if rate, change := w.RateAt(now); rate.Closed() && change.IsZero() {
+		return fmt.Errorf("%q never opens, so that no row would ever be done; nightshift pause RUN holds a run", text)
 	}
 	s.Steer.Window = text
 	return nil
