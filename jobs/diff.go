@@ -202,6 +202,12 @@ func (x Difference) Percent() float64 {
 	return float64(went+came) / float64(all) * 100
 }
 
+// LiveText is the live value as a cell has it.
+func (x Difference) LiveText() string { return textOf(x.Live) }
+
+// NewText is the new value as a cell would have it.
+func (x Difference) NewText() string { return textOf(x.New) }
+
 func (x Difference) chunks() []diff.Chunk {
 	return diff.DiffChunks(wordsOf(textOf(x.Live)), wordsOf(textOf(x.New)))
 }
@@ -213,7 +219,7 @@ func (x Difference) Marked() (live, now string) {
 		return textOf(x.Live), textOf(x.New)
 	}
 	var a, b strings.Builder
-	for _, c := range x.chunks() {
+	for _, c := range together(x.chunks()) {
 		if s := strings.Join(c.Deleted, ""); s != "" {
 			a.WriteString("[-" + s + "-]")
 		}
@@ -226,6 +232,27 @@ func (x Difference) Marked() (live, now string) {
 	}
 	return a.String(), b.String()
 }
+
+// apart is how many equal words between two changes keep them apart.
+const apart = 3
+
+// together makes one change of those that have but a word or two between them: new wording
+// is read as a whole.
+func together(list []diff.Chunk) (out []diff.Chunk) {
+	for _, c := range list {
+		if n := len(out); n > 0 && len(out[n-1].Equal) < apart && changes(out[n-1]) && changes(c) {
+			last := &out[n-1]
+			last.Deleted = slices.Concat(last.Deleted, last.Equal, c.Deleted)
+			last.Added = slices.Concat(last.Added, last.Equal, c.Added)
+			last.Equal = c.Equal
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func changes(c diff.Chunk) bool { return len(c.Deleted)+len(c.Added) > 0 }
 
 // wordsOf cuts a text where people would: words with the space behind them, signs, and
 // characters of scripts that set no spaces each by itself.

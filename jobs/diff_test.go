@@ -69,6 +69,7 @@ func TestDiffMarks(t *testing.T) {
 		percent                float64
 	}{
 		{`"fresh green tea"`, `"fresh black tea"`, "fresh [-green -]tea", "fresh {+black +}tea", 100.0 / 3},
+		{`"a fresh green tea"`, `"one fresh black tea"`, "[-a fresh green -]tea", "{+one fresh black +}tea", 50},
 		{`"10"`, `15`, "[-10-]", "{+15+}", 50},
 		{`"緑茶です"`, `"紅茶です"`, "[-緑-]茶です", "{+紅+}茶です", 25},
 	} {
@@ -123,7 +124,7 @@ func TestPickFilter(t *testing.T) {
 			t.Errorf("%q takes it: %v (%v)", text, !want, err)
 		}
 	}
-	for _, text := range []string{"", "fild=x", "change>x", "status=failed", "new~(", "ids=@/no/such"} {
+	for _, text := range []string{"", "fild=x", "change>x", "status=failed", "new~(", "ids=@/no/such", "id=@" + ids} {
 		if _, err := ParsePickFilter(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}

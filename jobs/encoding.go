@@ -74,6 +74,15 @@ var encodingAliases = map[string]string{
 	"eucjp": "euc-jp", "euckr": "euc-kr",
 }
 
+// CheckEncoding refuses a name that stands for no encoding.
+func CheckEncoding(name string) error {
+	if name == "" || isUTF8(name) {
+		return nil
+	}
+	_, err := lookupEncoding(name)
+	return err
+}
+
 func lookupEncoding(name string) (encoding.Encoding, error) {
 	n := strings.ToLower(strings.TrimSpace(name))
 	if a, ok := encodingAliases[n]; ok {

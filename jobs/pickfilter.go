@@ -65,6 +65,8 @@ func pickTerm(term string) (func(Difference) bool, error) {
 		return func(x Difference) bool { return x.Field == value || x.Column == value }, nil
 	case name == "status" && (value == string(Changed) || value == string(Added)):
 		return func(x Difference) bool { return string(x.Change) == value }, nil
+	case name == "id" && strings.HasPrefix(value, "@"):
+		return nil, fmt.Errorf("%s: ids=@FILE takes the ids of a file", term)
 	case name == "id" && value != "":
 		return func(x Difference) bool { return x.Row == value }, nil
 	case name == "ids" && strings.HasPrefix(value, "@"):

@@ -46,6 +46,9 @@ func newDiffCmd(f *factory) *cobra.Command {
 			if o.Live == "" && !o.Status {
 				return usageErrorf("diff: --live FILE names what is live now (--status shows what was decided)")
 			}
+			if o.N < 0 {
+				return usageErrorf("-n %d: it is how many are shown side by side", o.N)
+			}
 			if o.Only != "" && !slices.Contains(jobs.Changes(), jobs.Change(o.Only)) {
 				return usageErrorf("--only %s: it is same, changed, added, missing or failed", o.Only)
 			}

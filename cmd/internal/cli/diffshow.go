@@ -63,6 +63,16 @@ func (o *diffOptions) notes(r *diffReport, run jobs.Run) {
 // sideWidth is of one side: two of them and a gap fit 100 columns.
 const sideWidth = 48
 
+// mostlyOther is the percentage of change from which long texts are read better one
+// below the other than by what they share.
+const mostlyOther = 75
+
+// below is a text over the whole width, with a sign before its first line.
+func below(sign, s string) string {
+	lines := strings.Split(text.WrapSoft(strings.ReplaceAll(s, "\t", " "), 2*sideWidth), "\n")
+	return sign + strings.Join(lines, "\n  ") + "\n"
+}
+
 // sideBySide is a field of a row with what is live on the left.
 func sideBySide(x jobs.Difference) string {
 	var b strings.Builder
@@ -73,6 +83,10 @@ func sideBySide(x jobs.Difference) string {
 	b.WriteByte('\n')
 	if x.Change == jobs.NoGood {
 		fmt.Fprintf(&b, "  %s\n", x.Error)
+		return b.String()
+	}
+	if x.Percent() > mostlyOther && len(x.Live)+len(x.New) > 2*sideWidth {
+		b.WriteString(below("- ", x.LiveText()) + below("+ ", x.NewText()))
 		return b.String()
 	}
 	live, now := x.Marked()

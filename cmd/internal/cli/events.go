@@ -101,11 +101,15 @@ func past(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	if t, err := time.ParseInLocation("15:04", text, time.Local); err == nil {
+	for _, layout := range []string{"15:04", time.TimeOnly} {
+		t, err := time.ParseInLocation(layout, text, time.Local)
+		if err != nil {
+			continue
+		}
 		y, m, d := now.Local().Date()
-		at := time.Date(y, m, d, t.Hour(), t.Minute(), 0, 0, time.Local)
+		at := time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, time.Local)
 		if at.After(now) {
-			at = time.Date(y, m, d-1, t.Hour(), t.Minute(), 0, 0, time.Local)
+			at = time.Date(y, m, d-1, t.Hour(), t.Minute(), t.Second(), 0, time.Local)
 		}
 		return at, nil
 	}

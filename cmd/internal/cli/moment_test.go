@@ -37,6 +37,7 @@ func TestPast(t *testing.T) {
 		"3h":               at(6, 30),
 		"07:00":            at(7, 0),
 		"22:00":            at(22, 0).AddDate(0, 0, -1),
+		"07:00:30":         at(7, 0).Add(30 * time.Second),
 		"2026-11-29T10:00": at(10, 0).AddDate(0, 0, -1),
 	} {
 		if got, err := past(text, now); err != nil || !got.Equal(want) {

@@ -84,6 +84,9 @@ func (o *resultsOptions) check(cmd *cobra.Command) error {
 			return usageErrorf("--%s is for CSV: add --format csv, or -o NAME.csv", name)
 		}
 	}
+	if err := jobs.CheckEncoding(o.csv.Encoding); err != nil {
+		return &usageError{err}
+	}
 	if o.csv.Replace && o.csv.Encoding == "" {
 		return usageErrorf("--replace goes with --encoding: UTF-8 says everything")
 	}
@@ -99,7 +102,7 @@ func (o *resultsOptions) check(cmd *cobra.Command) error {
 // quietPipe: whoever reads from us may stop reading; there is nothing to say to that.
 func quietPipe(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
-		return &codedError{code: exitError}
+		return nil
 	}
 	return err
 }

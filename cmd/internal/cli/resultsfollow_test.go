@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"nightshift/jobs"
@@ -96,6 +97,9 @@ func TestResultsCannotBeWritten(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "still in Redis") {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+	if err := quietPipe(fmt.Errorf("write: %w", syscall.EPIPE)); err != nil {
+		t.Errorf("a reader that has enough: %v", err)
 	}
 	if err := quietPipe(errors.New("x")); err.Error() != "x" {
 		t.Error(err)
