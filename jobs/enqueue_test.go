@@ -255,6 +255,9 @@ func TestUpdateRedoesWhatChanged(t *testing.T) {
 		}
 		old := b.row(run, "b").Task
 		b.want(b.enqueue(named("night"), rows("a:1", "b:new", "e:5"), EnqueueOptions{Update: true}), tally{new: 1, known: 1, changed: 1, removed: 2})
+		if r, err := b.Find(b.ctx, "night"); err != nil || r.Dropped != 2 {
+			t.Errorf("%d rows have left it, want 2 (%v)", r.Dropped, err)
+		}
 		if got := b.row(run, "b"); got.State != Queued || got.Gen != 1 || string(got.Fields) != `{"id":"b","text":"new"}` || got.Result != nil {
 			t.Errorf("changed row: %+v", got)
 		}

@@ -273,5 +273,8 @@ func (e *enqueuer) removeOthers(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	n, _, err := e.s.closeRows(ctx, m, "remove", gone)
-	return n, err
+	if err != nil || n == 0 {
+		return n, err
+	}
+	return n, e.s.rdb.HIncrBy(ctx, runKey(e.m.ID), "dropped", n).Err()
 }

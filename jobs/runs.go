@@ -75,6 +75,7 @@ func (s *Store) meta(ctx context.Context, id string) (meta, error) {
 		return meta{}, fmt.Errorf("run %s: its record cannot be read: %w", id, err)
 	}
 	m.Rows, _ = strconv.ParseInt(h["rows"], 10, 64)
+	m.Dropped, _ = strconv.ParseInt(h["dropped"], 10, 64)
 	if m.Planned, err = readPlanned(h["planned"]); err != nil {
 		return meta{}, fmt.Errorf("run %s: %w", id, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"nightshift/jobs"
 )
 
 // reportPage is a report as people read it, before it is laid out for a terminal, as
@@ -90,7 +92,7 @@ func (r *runReport) lead() string {
 
 func (r *runReport) facts() [][2]string {
 	f := [][2]string{
-		{"input", fmt.Sprintf("%s, %s", r.Run.Input, rowsOf(r.Rows))},
+		{"input", fmt.Sprintf("%s, %s%s", r.Run.Input, rowsOf(r.Rows), droppedWords(r.Run))},
 		{"model", fmt.Sprintf("%s for %s, %s priority", r.Run.Spec.Model, r.Run.Spec.Feature, r.Run.Spec.Priority)},
 		{"enqueued", r.clock(r.From)},
 		{"rows", stateWords(r.States)},
@@ -131,6 +133,14 @@ func (r *runReport) deadlineWords(deadline time.Time) string {
 		return " (" + lengthWords(-d) + " early" + open + ")"
 	}
 	return " (on time" + open + ")"
+}
+
+// droppedWords are of the rows that a run does not have any more.
+func droppedWords(run jobs.Run) string {
+	if run.Dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s more left it by --update)", humanize.Comma(run.Dropped))
 }
 
 // lateWords hold a time that was meant against the one that came.

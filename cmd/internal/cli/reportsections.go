@@ -48,6 +48,9 @@ func (r *runReport) costSection() pageSection {
 			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended)
 		}
 		s.Text = append(s.Text, line+".")
+		if r.Run.Dropped > 0 {
+			s.Notes = append(s.Notes, fmt.Sprintf("The calls of %s that left it by --update are in this.", rowsOf(r.Run.Dropped)))
+		}
 	} else if r.Good > 0 || p != nil {
 		s.Text = append(s.Text, "What its calls cost is not known: nothing is counted for it.")
 	}
@@ -134,11 +137,17 @@ func (r *runReport) waitSection() pageSection {
 	}
 	s.Text = append(s.Text, "How long rows waited, added up over all of them; rows wait side by side, so that this is more than the night had.",
 		"A row's time counts as what it was told when it was last looked at. Rows in line are not looked at again before their turn: a pause, window or cap that came meanwhile is in what they waited for already, mostly quota.")
-	s.Table = newTable("WAITED", "SHARE", "ROW-HOURS", "A ROW").numeric(1, 2, 3)
-	rows := max(1, r.Rows-r.Open)
+	head, rows := []string{"WAITED", "SHARE", "ROW-HOURS"}, max(1, r.Rows-r.Open)
+	if r.Run.Dropped > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s that left it by --update waited too, and are in this.", rowsOf(r.Run.Dropped)))
+	} else {
+		head = append(head, "A ROW") // the waits are of the rows that it has
+	}
+	s.Table = newTable(head...).numeric(1, 2, 3)
 	for _, w := range r.Waits {
-		s.Table.row(orElse(waitCauses[w.Cause], w.Cause), percent(float64(w.MS)/float64(sum)), humanize.CommafWithDigits(float64(w.MS)/3_600_000, 1),
-			lengthWords(time.Duration(w.MS/rows)*time.Millisecond))
+		cells := []any{orElse(waitCauses[w.Cause], w.Cause), percent(float64(w.MS) / float64(sum)), humanize.CommafWithDigits(float64(w.MS)/3_600_000, 1),
+			lengthWords(time.Duration(w.MS/rows) * time.Millisecond)}
+		s.Table.row(cells[:len(head)]...)
 	}
 	return s
 }

@@ -117,17 +117,25 @@ func (in reviewInput) chart(lane limiter.Lane, lim limiter.Limit, width time.Dur
 	return q
 }
 
-// sum is over the run's own time: the first and the last step are longer than that.
+// sum weighs each step by the part of it that was the run's: others may have used the
+// rest of the first and of the last.
 func (q *reportQuota) sum(in reviewInput) {
-	var all float64
+	width := time.Duration(q.StepMS) * time.Millisecond
+	var used, weight float64
 	for _, p := range q.Points {
-		all += p.Bulk + p.People
 		if p.Bulk+p.People > q.Peak {
 			q.Peak, q.PeakAt = p.Bulk+p.People, p.At
 		}
+		from, to := p.At, minOf(p.At.Add(width), in.to)
+		if in.from.After(from) {
+			from = in.from
+		}
+		w := max(0, to.Sub(from).Seconds())
+		used, weight = used+w*(p.Bulk+p.People), weight+w
 	}
-	steps := max(1, float64(in.to.Sub(in.from).Milliseconds())/float64(q.StepMS))
-	q.Average = all / steps
+	if weight > 0 {
+		q.Average = used / weight
+	}
 }
 
 func (in reviewInput) pausable() map[string]bool {
