@@ -15,6 +15,9 @@ type Capped struct {
 	Spent int64 `json:"spent_micro_usd"` // and held by calls under way
 	Held  int64 `json:"held_micro_usd,omitempty"`
 	Next  int64 `json:"next_micro_usd,omitempty"` // what a row may cost that waits for money; 0: none does
+	// Rest is what the open rows will cost if they cost what those that have ended did; 0:
+	// none has.
+	Rest int64 `json:"rest_micro_usd,omitempty"`
 	// Full tells that the rows that wait cost more than what is left, and that nothing
 	// under way can give any back.
 	Full bool `json:"full"`
@@ -33,9 +36,10 @@ func (s Capped) Sentence(run string) string {
 	return fmt.Sprintf("%s: nightshift set %s --max-cost %s goes on", text, run, wholeDollars(s))
 }
 
-// wholeDollars is a cap that goes on for a while: half as much again.
+// wholeDollars is a cap that lets the rest go, with a tenth on top; half as much again
+// where that is more.
 func wholeDollars(s Capped) string {
-	more := max(s.Cap, s.Spent) * 3 / 2
+	more := max(max(s.Cap, s.Spent)*3/2, s.Spent+s.Rest*11/10)
 	if more >= 2_000_000 {
 		return fmt.Sprintf("%d", (more+999_999)/1_000_000)
 	}
@@ -58,6 +62,9 @@ func (c *Control) CapOf(ctx context.Context, run jobs.Run, counts jobs.Counts) (
 			s := Capped{Cap: x.Amount, Spent: x.Used, Held: x.Held, Full: stopped && x.Held == 0 && counts[jobs.Running] == 0}
 			if stopped {
 				s.Next = x.Next
+			}
+			if ended := counts.Total() - counts.Open() - counts[jobs.Cached] - counts[jobs.Cancelled] - counts[jobs.Expired]; ended > 0 {
+				s.Rest = int64(float64(s.Spent-s.Held) / float64(ended) * float64(counts.Open()))
 			}
 			return s, true, nil
 		}
@@ -87,14 +94,14 @@ func (w *RunWatch) cap(ctx context.Context, f *followed) error {
 		m.Used = now.Spent + 1 // seen once
 		return nil
 	}
-	m.Cap, m.Spent, m.Next = now.Cap, now.Spent, now.Next
+	m.Cap, m.Spent, m.Next, m.Rest = now.Cap, now.Spent, now.Next, now.Rest
 	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunCapped, At: f.now, Text: now.Sentence(shown(f.Run)),
 		Occasion: fmt.Sprintf("%d %d", now.Cap, now.Spent)})
 }
 
 // capPause closes a run at its cap, for as long as a lease.
 func (w *RunWatch) capPause(f *followed) (limiter.Pause, bool) {
-	s := Capped{Cap: f.mark.Cap, Spent: f.mark.Spent, Next: f.mark.Next}
+	s := Capped{Cap: f.mark.Cap, Spent: f.mark.Spent, Next: f.mark.Next, Rest: f.mark.Rest}
 	p := limiter.Pause{Run: f.ID, Reason: ReasonBudget, Owner: w.Owner, Until: f.now.Add(PauseLease), Detail: s.Sentence(shown(f.Run))}
 	return p, f.mark.Cap != 0
 }

@@ -17,6 +17,7 @@ type runMark struct {
 	Cap   int64 `json:"cap,omitempty"` // the cap that nothing more fits under; 0: there is room
 	Spent int64 `json:"spent,omitempty"`
 	Next  int64 `json:"next,omitempty"`
+	Rest  int64 `json:"rest,omitempty"`
 	Used  int64 `json:"used,omitempty"` // one more than what was spent when nothing fitted at the last look; 0: something did
 
 	Paces   []runPace `json:"paces,omitempty"` // of the last quarter of an hour, the oldest first
