@@ -30,7 +30,7 @@ func (o *resultsOptions) fromFile(args []string) error {
 	if err != nil {
 		return invalid(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }() // it was only read
 	x := &export{lines: l.Each, csv: o.Format == "csv", flatten: o.Flatten, opts: o.csv}
 	if o.Join {
 		if x.join, err = l.Join(); err != nil {

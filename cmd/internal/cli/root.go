@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // factory is what every command is made with: the streams, and the
@@ -47,6 +49,7 @@ func newRootCmd(s *streams) *cobra.Command {
 			return unknownCommand(cmd, args[0])
 		},
 	}
+	root.PersistentPreRunE = nothingEmpty
 	root.SuggestionsMinimumDistance = 2
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -72,6 +75,21 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f), newKeysCmd(f))
 	root.SetHelpCommand(newHelpCmd())
 	return root
+}
+
+// nothingEmpty refuses arguments and values that are there and empty: mostly that is a
+// shell variable that is not set, and going on without a deadline, a cause or an
+// input file is not what was meant.
+func nothingEmpty(cmd *cobra.Command, args []string) (err error) {
+	if slices.Contains(args, "") {
+		return usageErrorf("an argument is empty (a shell variable that is not set?): give it a value, or leave it out")
+	}
+	cmd.Flags().Visit(func(fl *pflag.Flag) {
+		if text := fl.Value.String(); text == "" || text == "[]" || text == `[""]` {
+			err = usageErrorf("--%s is empty (a shell variable that is not set?): give it a value, or leave it out", fl.Name)
+		}
+	})
+	return err
 }
 
 func (f *factory) addGlobalFlags(root *cobra.Command) {

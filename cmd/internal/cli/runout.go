@@ -55,7 +55,7 @@ func (r runOut) write(ctx context.Context, s *streams, p *jobs.Prepared) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.out, err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }() // it was only read
 	if err := l.Arrange(ctx, p); err != nil {
 		return fmt.Errorf("%s: %w; the results are in %s", r.out, err, r.lines)
 	}

@@ -91,7 +91,7 @@ func (w *waitRig) start() {
 		if w.be, err = f.openAny(w.Context()); err == nil {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
+		<-time.After(50 * time.Millisecond)
 	}
 	w.must(err)
 	w.must(w.be.configure(w.Context()))
