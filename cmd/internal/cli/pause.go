@@ -35,6 +35,9 @@ func newPauseCmd(f *factory) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Target = args[0]
+			if cmd.Flags().Changed("until") && o.Until == "" {
+				return usageErrorf("--until is empty: give a time, or leave --until away to pause until somebody resumes; nothing was paused")
+			}
 			return runPause(cmd.Context(), o)
 		},
 	}

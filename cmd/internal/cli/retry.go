@@ -27,6 +27,9 @@ func newRetryCmd(f *factory) *cobra.Command {
 			"keeps the run from working (its brake, its cap, a pause) is said.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("only") && len(slices.DeleteFunc(slices.Clone(o.Only), func(s string) bool { return s == "" })) < max(len(o.Only), 1) {
+				return usageErrorf("--only names no cause: give some that `nightshift errors` lists, or leave --only away for all rows; nothing was enqueued")
+			}
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
 				return runRetry(cmd.Context(), o, be, run)
 			})

@@ -90,6 +90,9 @@ func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, n
 	now := o.now()
 	was, is, err := be.store.Change(ctx, run.ID, jobs.SetBy{By: operator()}, names, func(s *jobs.Spec) error {
 		for _, name := range names {
+			if *o.texts[name] == "" {
+				return usageErrorf("--%s is empty: give a value, or %s where there shall be none; nothing was changed", name, noSetting)
+			}
 			if err := settingNamed(name).read(be.conf, s, *o.texts[name], now); err != nil {
 				return settingError(name, err)
 			}

@@ -91,12 +91,18 @@ func showWindow(c *loaded, s jobs.Spec, now time.Time) string {
 	return text + fmt.Sprintf(", %s from %s", next, w.Clock(until, now))
 }
 
+// soonestDeadline keeps a slip of the keyboard from ending all rows of a run.
+const soonestDeadline = 10 * time.Second
+
 func readDeadline(c *loaded, s *jobs.Spec, text string, now time.Time) (err error) {
 	if s.Steer.Deadline = (time.Time{}); text == noSetting {
 		s.Steer.OnLate = ""
 		return nil
 	}
 	at, err := momentIn(text, now, zoneOf(c, *s))
+	if left := at.Sub(now); err == nil && left < soonestDeadline {
+		err = fmt.Errorf("%q is %s ahead: all open rows would end then; want at least %s, or %s", text, max(left, 0), soonestDeadline, noSetting)
+	}
 	s.Steer.Deadline = at.UTC().Truncate(time.Second)
 	return err
 }
