@@ -414,7 +414,7 @@ func TestForecastByTheWindow(t *testing.T) {
 // would be, and a clock that was put back says nothing.
 func TestPaceLeavesOutWhatTheWindowTook(t *testing.T) {
 	at := time.Date(2026, 11, 30, 21, 0, 0, 0, time.UTC)
-	f := &followed{now: at, rate: Rate{PPM: 100_000}}
+	f := &followed{now: at, rate: Rate{PPM: 100_000}, starts: million}
 	f.counts[jobs.Queued] = 1000
 	var m runMark
 	for i := range 11 {
@@ -453,7 +453,7 @@ func TestWindowLimit(t *testing.T) {
 		{Rate{PPM: million, PerMinute: 30}, limiter.Limits{}, nil, 30},
 		{Rate{PPM: 100_000}, limiter.Limits{RPM: limiter.Unlimited}, nil, 0},
 	} {
-		f := &followed{rate: c.rate}
+		f := &followed{rate: c.rate, starts: million}
 		f.Planned = c.plan
 		if got := windowLimit(f, c.lane); got != c.want {
 			t.Errorf("%v of %+v: %d calls a minute, want %d", c.rate, c.lane, got, c.want)
