@@ -166,7 +166,7 @@ func (v *overview) classView(c limiter.Class) dashboard.ClassView {
 func (r runStatus) view(now time.Time) dashboard.RunView {
 	c := r.counts
 	v := dashboard.RunView{
-		ID: r.ID, Name: r.Name, Class: r.Class, Total: r.Rows, Good: c[jobs.Done] + c[jobs.Cached], Bad: c.Bad(),
+		ID: r.ID, Name: r.Name, Class: r.Class, Total: r.Rows, Good: c[jobs.Done] + c[jobs.Cached], Bad: c.Bad() - c[jobs.Cancelled],
 		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(),
 	}
 	if r.ETA != nil {

@@ -167,7 +167,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	t.row("queue", rep.Queue)
 	t.row("workers", servedBy(workers, slots, fleet))
 	if ahead > 0 {
-		t.row("ahead", humanize.Comma(ahead)+" rows of other runs share the lane")
+		t.row("ahead", rowsOf(ahead)+" of other runs in the lane")
 	}
 	if line := plannedLine(planned, now); line != "" {
 		t.row("expected", line)

@@ -57,26 +57,30 @@ func (p prospect) raised(deadline time.Time, model string) (way, bool) {
 	return way{}, false
 }
 
-// leastRaise finds the smallest factor that does, and says it in round limits.
+// leastRaise finds the smallest factor that does, and says it in round limits. It
+// leaves a little time over: the plan is looked at again once the limits are set.
 func (p prospect) leastRaise(names []string, deadline time.Time, model string) (way, bool) {
 	low, high := 1.0, mostRaise
+	until := deadline.Add(-max(10*time.Second, deadline.Sub(p.now)/100))
 	for high/low > 1.005 {
 		mid := math.Sqrt(low * high)
-		if _, ok := p.times(names, mid).by(deadline); ok {
+		if _, ok := p.times(names, mid).by(until); ok {
 			high = mid
 		} else {
 			low = mid
 		}
 	}
 	var words, sets []string
+	q := p
 	for _, l := range p.lane.Limits {
 		if slices.Contains(names, l.Name) {
 			to := roundUp2(float64(l.Amount) * high)
+			q = q.times([]string{l.Name}, float64(to)/float64(l.Amount))
 			words = append(words, l.Name+" to "+amount(l.Unit, to))
 			sets = append(sets, l.Name+"="+settable(l.Unit, to))
 		}
 	}
-	end, ok := p.times(names, high).by(deadline)
+	end, ok := q.by(deadline)
 	return way{What: "raise " + strings.Join(words, " and "), Do: "nightshift quota set " + model + " " + strings.Join(sets, " "), Done: end}, ok && len(words) > 0
 }
 
@@ -88,13 +92,18 @@ func settable(u limiter.Unit, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// times is the same with limits of the lane that are so many times as large.
+// times is the same with limits of the lane that are so many times as large, and with
+// them the classes' parts of them; what is used stays.
 func (p prospect) times(names []string, factor float64) prospect {
 	p.lane.Limits = slices.Clone(p.lane.Limits)
 	for i, l := range p.lane.Limits {
 		if slices.Contains(names, l.Name) {
-			more := int64(float64(l.Amount) * (factor - 1))
-			p.lane.Limits[i].Amount, p.lane.Limits[i].Effective = l.Amount+more, l.Effective+more
+			grown := func(n int64) int64 { return int64(float64(n) * factor) }
+			x := &p.lane.Limits[i]
+			x.Amount, x.Effective, x.Classes = grown(l.Amount), grown(l.Effective), slices.Clone(l.Classes)
+			for j, c := range l.Classes {
+				x.Classes[j].Protected, x.Classes[j].Cap = grown(c.Protected), grown(c.Cap)
+			}
 		}
 	}
 	p.pace = 0 // it was that of the limits as they are

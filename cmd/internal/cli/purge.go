@@ -166,7 +166,7 @@ func (o *purgeOptions) confirm(list []doomed) error {
 	}
 	o.say("")
 	if err != nil {
-		return usageErrorf("nobody answers: --yes removes without asking")
+		return errors.New("nothing was removed, since nobody answers here: --yes removes without asking")
 	}
 	return errors.New("nothing was removed")
 }

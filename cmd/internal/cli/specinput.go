@@ -43,8 +43,8 @@ func (o *inputFlags) addInputFlags(fl *pflag.FlagSet) {
 
 // inputArgs wants files, or standard input alone.
 func inputArgs(cmd *cobra.Command, args []string) error {
-	if err := cobra.MinimumNArgs(1)(cmd, args); err != nil {
-		return err
+	if len(args) == 0 {
+		return fmt.Errorf("INPUT is missing: nightshift %s rows.jsonl (a .jsonl or .csv file, or - for standard input)", cmd.Name())
 	}
 	if len(args) > 1 && slices.Contains(args, "-") {
 		return fmt.Errorf("- (standard input) is read alone: leave the other files out, or name a file in its place")

@@ -127,7 +127,7 @@ func (v *overview) runTable() *dataTable {
 			eta = "about " + clock(*s.ETA, v.At)
 		}
 		t.row(orElse(s.Name, s.ID), clock(s.Created, v.At), s.Model, humanize.Comma(s.Rows),
-			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()), humanize.Comma(c[jobs.Running]),
+			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()-c[jobs.Cancelled]), humanize.Comma(c[jobs.Running]),
 			humanize.Comma(c[jobs.Waiting]+c[jobs.RetryWait]), humanize.Comma(c[jobs.Queued]), s.phase(), eta)
 	}
 	return t

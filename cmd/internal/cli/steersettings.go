@@ -27,7 +27,7 @@ const noSetting = "none"
 
 var runSettings = []runSetting{
 	{jobs.SetWindow, "`TIMETABLE` in which the run may work: \"22:00-07:00@100%, else @10%\"; rates @300rpm, days \"Mon-Fri 22:00-07:00@100%\"", readWindow, showWindow},
-	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default time_zone)", readZone, func(c *loaded, s jobs.Spec, _ time.Time) string { return zoneOf(c, s).String() }},
+	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default: time_zone for --window, this machine's for --deadline)", readZone, func(c *loaded, s jobs.Spec, _ time.Time) string { return zoneOf(c, s).String() }},
 	{jobs.SetDeadline, "when the run has to be done: a `TIME` of day (07:00), a moment (2026-12-01T07:00) or a time from now (8h)", readDeadline, showDeadline},
 	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade also does more before", readOnLate, showOnLate},
 	{jobs.SetMaxCost, "pause the run when its calls have cost so many `DOLLARS` in all", readMaxCost, showMaxCost},
@@ -49,6 +49,15 @@ func zoneOf(c *loaded, s jobs.Spec) *time.Location {
 		return z
 	}
 	return c.zone()
+}
+
+// deadlineZone is the zone of a run's deadline: the run's own, else that of the person
+// at the keyboard, as in all other times that commands read and print.
+func deadlineZone(c *loaded, s jobs.Spec) *time.Location {
+	if s.Steer.Zone == "" {
+		return time.Local
+	}
+	return zoneOf(c, s)
 }
 
 func readZone(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
@@ -99,7 +108,7 @@ func readDeadline(c *loaded, s *jobs.Spec, text string, now time.Time) (err erro
 		s.Steer.OnLate = ""
 		return nil
 	}
-	at, err := momentIn(text, now, zoneOf(c, *s))
+	at, err := momentIn(text, now, deadlineZone(c, *s))
 	if left := at.Sub(now); err == nil && left < soonestDeadline {
 		err = fmt.Errorf("%q is %s ahead: all open rows would end then; want at least %s, or %s", text, max(left, 0), soonestDeadline, noSetting)
 	}
@@ -113,15 +122,18 @@ func showDeadline(c *loaded, s jobs.Spec, now time.Time) string {
 	case at.IsZero():
 		return noSetting
 	case left <= 0:
-		return fmt.Sprintf("%s, %s ago", clockIn(at, now, zoneOf(c, s)), ago(-left))
+		return fmt.Sprintf("%s, %s ago", clockIn(at, now, deadlineZone(c, s)), ago(-left))
 	default:
-		return fmt.Sprintf("%s, in %s", clockIn(at, now, zoneOf(c, s)), ago(left))
+		return fmt.Sprintf("%s, in %s", clockIn(at, now, deadlineZone(c, s)), ago(left))
 	}
 }
 
 // clockIn is a moment in a zone, with the day where it is not that of now.
 func clockIn(t, now time.Time, zone *time.Location) string {
 	t, now = t.In(zone), now.In(zone)
+	if left := t.Sub(now); left > 0 && left < 2*time.Minute {
+		return t.Format("15:04:05 MST")
+	}
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04 MST")
 	}

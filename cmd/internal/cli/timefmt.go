@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // clock prints a time as the user's wall clock shows it; another day is named.
@@ -41,7 +43,7 @@ func usd(micro int64) string {
 		return fmt.Sprintf("$%d.%06d", micro/1_000_000, micro%1_000_000)
 	}
 	cents := (micro + 5_000) / 10_000
-	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
+	return fmt.Sprintf("$%s.%02d", humanize.Comma(cents/100), cents%100)
 }
 
 // usdApart prints amounts that are read beside one another: with as many digits as it
