@@ -2,9 +2,10 @@ package jobs
 
 import (
 	"bytes"
-	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gabriel-vasile/mimetype"
 )
 
 // takenTypes is for people.
@@ -24,10 +25,12 @@ var taken = map[string]bool{
 
 // asGemini are names of the API for what the standard calls otherwise.
 var asGemini = map[string]string{
-	"audio/wave": "audio/wav", "audio/mpeg": "audio/mp3", "application/ogg": "audio/ogg", "video/avi": "video/avi",
+	"audio/wave": "audio/wav", "audio/mpeg": "audio/mp3", "application/ogg": "audio/ogg", "video/x-msvideo": "video/avi", "video/quicktime": "video/mov",
+	"audio/x-wav": "audio/wav", "audio/x-aiff": "audio/aiff", "audio/x-flac": "audio/flac", "audio/x-m4a": "audio/m4a", "audio/mp4": "audio/m4a",
+	"video/x-ms-wmv": "video/wmv", "video/x-ms-asf": "video/wmv", "image/heic-sequence": "image/heic", "image/heif-sequence": "image/heif",
 }
 
-// magic is how files begin that net/http does not know. The mark stands at an
+// magic is how files begin that the library names otherwise. The mark stands at an
 // offset.
 var magic = []struct {
 	at         int
@@ -59,10 +62,13 @@ var magic = []struct {
 func sniff(content []byte) (mime string, ok bool) {
 	mime = magicType(content)
 	if mime == "" {
-		mime, _, _ = strings.Cut(http.DetectContentType(content), ";")
+		mime, _, _ = strings.Cut(mimetype.Detect(content).String(), ";")
 	}
 	if mime == "text/plain" && !utf8.Valid(content) {
 		return "text that is not UTF-8", false
+	}
+	if mime != "text/html" && mime != "text/xml" && isText(content) {
+		mime = "text/plain" // CSV, JSON and the like: the model reads them as they are
 	}
 	if name := asGemini[mime]; name != "" {
 		mime = name
@@ -71,6 +77,16 @@ func sniff(content []byte) (mime string, ok bool) {
 		return "of no known type", false
 	}
 	return mime, taken[mime]
+}
+
+// isText says that the library derives a file's type from plain text.
+func isText(content []byte) bool {
+	for t := mimetype.Detect(content); t != nil; t = t.Parent() {
+		if t.Is("text/plain") {
+			return true
+		}
+	}
+	return false
 }
 
 func magicType(content []byte) string {
