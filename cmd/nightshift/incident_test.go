@@ -21,7 +21,6 @@ import (
 // too, and the pause lapses within 30 s. A queue that a person paused in asynqmon
 // stays paused through all of it.
 func TestIncident(t *testing.T) {
-	t.Parallel()
 	n := newNight(t, 1200, "health: {samples: 20}\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	control := &scheduler.Control{Redis: n.rdb, Limiter: n.limits, Store: n.store, Scope: n.scope}

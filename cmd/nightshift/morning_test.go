@@ -15,7 +15,6 @@ import (
 // floor has room for, and others come after them: all are answered, and the
 // provider refuses nobody. Default settings, every process on its own.
 func TestMorning(t *testing.T) {
-	t.Parallel()
 	n := newNight(t, 1000, "")
 	n.scheduler("scheduler")
 	n.startWorkers(1)

@@ -13,7 +13,6 @@ import (
 // them. That is too few for a percentile, and bulk is paused within 90 s all the
 // same.
 func TestRefusedChat(t *testing.T) {
-	t.Parallel()
 	n := newNight(t, 600, "")
 	control := &scheduler.Control{Redis: n.rdb, Limiter: n.limits, Store: n.store, Scope: n.scope}
 	n.scheduler("scheduler")
