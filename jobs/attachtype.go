@@ -64,11 +64,11 @@ func sniff(content []byte) (mime string, ok bool) {
 	if mime == "" {
 		mime, _, _ = strings.Cut(mimetype.Detect(content).String(), ";")
 	}
-	if mime == "text/plain" && !utf8.Valid(content) {
-		return "text that is not UTF-8", false
-	}
 	if mime != "text/html" && mime != "text/xml" && isText(content) {
 		mime = "text/plain" // CSV, JSON and the like: the model reads them as they are
+	}
+	if mime == "text/plain" && !utf8.Valid(content) {
+		return "text that is not UTF-8", false
 	}
 	if name := asGemini[mime]; name != "" {
 		mime = name

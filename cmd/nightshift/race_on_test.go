@@ -2,6 +2,6 @@
 
 package main
 
-// racing is true under the race detector, where a test takes ten times as long:
-// random histories and simulated nights are fewer there. All of them run without.
+// racing is true under the race detector, where a row takes several times as long:
+// fewer are worked there.
 const racing = true

@@ -91,7 +91,7 @@ func (b *backend) pauseEnds(p *limiter.Pause, run jobs.Run, now time.Time) time.
 	if p.Run == "" || p.Reason != scheduler.ReasonWindow {
 		return p.Until
 	}
-	w, err := scheduler.ParseTimetable("--window", run.Spec.Steer.Window, zoneOf(b.conf, run.Spec))
+	w, err := scheduler.ParseTimetable("--window", run.Spec.Steer.Window, b.conf.zoneOf(run.Spec.Steer))
 	if err != nil {
 		return p.Until
 	}

@@ -27,7 +27,7 @@ const noSetting = "none"
 
 var runSettings = []runSetting{
 	{jobs.SetWindow, "`TIMETABLE` in which the run may work: \"22:00-07:00@100%, else @10%\"; rates @300rpm, days \"Mon-Fri 22:00-07:00@100%\"", readWindow, showWindow},
-	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default: time_zone for --window, this machine's for --deadline)", readZone, func(c *loaded, s jobs.Spec, _ time.Time) string { return zoneOf(c, s).String() }},
+	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default: time_zone for --window, this machine's for --deadline)", readZone, func(c *loaded, s jobs.Spec, _ time.Time) string { return c.zoneOf(s.Steer).String() }},
 	{jobs.SetDeadline, "when the run has to be done: a `TIME` of day (07:00), a moment (2026-12-01T07:00) or a time from now (8h)", readDeadline, showDeadline},
 	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade also does more before", readOnLate, showOnLate},
 	{jobs.SetMaxCost, "pause the run when its calls have cost so many `DOLLARS` in all", readMaxCost, showMaxCost},
@@ -43,21 +43,13 @@ func settingNamed(name string) runSetting {
 	return runSettings[slices.IndexFunc(runSettings, func(s runSetting) bool { return s.name == name })]
 }
 
-// zoneOf is the zone of a run's times.
-func zoneOf(c *loaded, s jobs.Spec) *time.Location {
-	if z, err := time.LoadLocation(s.Steer.Zone); err == nil && s.Steer.Zone != "" {
-		return z
-	}
-	return c.zone()
-}
-
 // deadlineZone is the zone of a run's deadline: the run's own, else that of the person
 // at the keyboard, as in all other times that commands read and print.
 func deadlineZone(c *loaded, s jobs.Spec) *time.Location {
 	if s.Steer.Zone == "" {
 		return time.Local
 	}
-	return zoneOf(c, s)
+	return c.zoneOf(s.Steer)
 }
 
 func readZone(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
@@ -75,7 +67,7 @@ func readWindow(c *loaded, s *jobs.Spec, text string, now time.Time) error {
 	if s.Steer.Window = ""; text == noSetting {
 		return nil
 	}
-	w, err := scheduler.ParseTimetable("--window", text, zoneOf(c, *s))
+	w, err := scheduler.ParseTimetable("--window", text, c.zoneOf(s.Steer))
 	if err != nil {
 		return err
 	}
@@ -87,7 +79,7 @@ func readWindow(c *loaded, s *jobs.Spec, text string, now time.Time) error {
 }
 
 func showWindow(c *loaded, s jobs.Spec, now time.Time) string {
-	w, err := scheduler.ParseTimetable("--window", s.Steer.Window, zoneOf(c, s))
+	w, err := scheduler.ParseTimetable("--window", s.Steer.Window, c.zoneOf(s.Steer))
 	if s.Steer.Window == "" || err != nil {
 		return orElse(s.Steer.Window, noSetting)
 	}
@@ -209,7 +201,7 @@ func showRamp(c *loaded, s jobs.Spec, now time.Time) string {
 		return s.Steer.Ramp.String() + "; over"
 	}
 	share, _ := s.Steer.RampShare(now)
-	return fmt.Sprintf("%s; now %s, all from %s", s.Steer.Ramp, percent(float64(share)/ppm), clockIn(until, now, zoneOf(c, s)))
+	return fmt.Sprintf("%s; now %s, all from %s", s.Steer.Ramp, percent(float64(share)/ppm), clockIn(until, now, c.zoneOf(s.Steer)))
 }
 
 func readTier(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
