@@ -31,6 +31,9 @@ func geminiRequest(ms []member) (Request, error) {
 	if err != nil {
 		return r, err
 	}
+	if err := geminiKeys.checkObject(o.at, body); err != nil {
+		return r, err
+	}
 	var b bytes.Buffer
 	err = json.Compact(&b, body)
 	r.Body = b.Bytes()
@@ -74,16 +77,40 @@ func (o lineObject) one(name, value, why string) error {
 	return o.wrong(name, short(text)+": "+why, "want "+value+", or leave it out")
 }
 
-func (o lineObject) schema(s *Settings) error {
-	text := o.take("responseJsonSchema")
-	if text == nil {
-		return nil
+// schema is what answers are held against, in either of the API's forms.
+func (o lineObject) schema(s *Settings) (err error) {
+	whole, own := o.take("responseJsonSchema"), o.take("responseSchema")
+	name, text := "responseJsonSchema", whole
+	switch {
+	case whole != nil && own != nil:
+		return o.wrong("responseSchema", "is there beside responseJsonSchema", "take one of them out")
+	case own != nil:
+		name = "responseSchema"
+		text, err = googleAsJSON(o.at+"."+name, own)
+	}
+	if err != nil || text == nil {
+		return err
 	}
 	if err := CheckSchema(text); err != nil {
-		return o.wrong("responseJsonSchema", err.Error(), "repair the schema")
+		return o.wrong(name, err.Error(), "repair the schema")
 	}
-	s.ResponseSchema = text
+	switch s.ResponseMIMEType {
+	case "application/json":
+		s.ResponseSchema = text
+	case "text/x.enum": // its answer is no JSON: the API holds it against the values
+	default:
+		return o.wrong(name, "the API takes a schema with JSON only", `add "responseMimeType": "application/json" beside it`)
+	}
 	return nil
+}
+
+func googleAsJSON(at string, text []byte) (json.RawMessage, error) {
+	s, err := googleSchema(at, text)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(s)
+	return b, err
 }
 
 func camelCase(snake string) string {

@@ -75,13 +75,13 @@ func TestOpenAILineRefused(t *testing.T) {
 }
 
 func TestGeminiLine(t *testing.T) {
-	line := `{"key":"k","request":{"model":"models/gemini-x","contents":[{"parts":[{"text":"<hi>"}]}],"safetySettings":[{"category":"C","threshold":"OFF"}],"generation_config":{"response_mime_type":"application/json","max_output_tokens":9,"candidate_count":1},"n":12345678901234567890}}`
+	line := `{"key":"k","request":{"model":"models/gemini-x","contents":[{"parts":[{"text":"<hi>"}]}],"safetySettings":[{"category":"C","threshold":"OFF"}],"generation_config":{"response_mime_type":"application/json","max_output_tokens":9,"candidate_count":1},"labels":{"n":12345678901234567890}}}`
 	r, err := Render(lineSpec(LinesGemini), json.RawMessage(line))
 	if err != nil || r.Model != "models/gemini-x" || !r.Settings.AsksJSON() || r.Settings.MaxOutputTokens != 9 {
 		t.Fatalf("%+v (%v)", r, err)
 	}
 	var body map[string]json.RawMessage
-	if err := json.Unmarshal(r.Body, &body); err != nil || body["model"] != nil || string(body["n"]) != "12345678901234567890" || !strings.Contains(string(r.Body), `"threshold":"OFF"`) {
+	if err := json.Unmarshal(r.Body, &body); err != nil || body["model"] != nil || string(body["labels"]) != `{"n":12345678901234567890}` || !strings.Contains(string(r.Body), `"threshold":"OFF"`) {
 		t.Errorf("body %s (%v)", r.Body, err)
 	}
 	for request, want := range map[string]string{
@@ -95,6 +95,77 @@ func TestGeminiLine(t *testing.T) {
 			t.Errorf("%s\n got  %v\n want %s", request, err, want)
 		}
 	}
+}
+
+// TestGeminiLineRefused: what the API has not, or a run cannot take along, is named at
+// whatever depth.
+func TestGeminiLineRefused(t *testing.T) {
+	config := func(members string) string { return `"generationConfig":{` + members + `}` }
+	for member, want := range map[string]string{
+		`"bogus":1`: `field "request.bogus": Gemini's API has no such member here`,
+		`"system_instruction":{"parts":[{"txt":"x"}]}`:                                                                          `field "request.system_instruction.parts[0].txt": Gemini's API has no such member here`,
+		`"cachedContent":"cachedContents/x"`:                                                                                    `field "request.cachedContent": cannot be sent with a run: a cache belongs to one project`,
+		`"tools":[{"functionDeclarations":[{"name":"f","parms":{}}]}]`:                                                          `field "request.tools[0].functionDeclarations[0].parms": Gemini's API has no such member`,
+		`"systemInstruction":{"parts":{"fileData":{"fileUri":"photo.png"}}}`:                                                    `field "request.systemInstruction.parts.fileData.fileUri": "photo.png" is no address that Gemini can open`,
+		`"systemInstruction":{"parts":{"fileData":{"fileUri":"a","file_uri":"b"}}}`:                                             `field "request.systemInstruction.parts.fileData.file_uri": is there in both spellings`,
+		`"systemInstruction":"x"`:                                                                                               `field "request.systemInstruction": want an object, not a string`,
+		config(`"maxTokens":5`):                                                                                                 `field "request.generationConfig.maxTokens": Gemini's API has no such member here`,
+		config(`"responseLogprobs":true`):                                                                                       `field "request.generationConfig.responseLogprobs": cannot be sent with a run: results have no place for it`,
+		config(`"responseSchema":{"type":"OBJECT"}`):                                                                            `field "request.generationConfig.responseSchema": the API takes a schema with JSON only`,
+		config(`"responseMimeType":"application/json","responseSchema":{"type":"OB"}`):                                          `field "request.generationConfig.responseSchema.type": cannot be "OB"`,
+		config(`"responseMimeType":"application/json","responseSchema":{"properties":{"a":{"$ref":"#"}}}`):                      `field "request.generationConfig.responseSchema.properties.a.$ref": Google's schema has no such member`,
+		config(`"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","required":"a"}`):                       `field "request.generationConfig.responseSchema": not a JSON Schema: at '/required'`,
+		config(`"responseMimeType":"application/json","responseSchema":{"type":"OBJECT"},"responseJsonSchema":{"type":"null"}`): `field "request.generationConfig.responseSchema": is there beside responseJsonSchema`,
+	} {
+		line := `{"key":"k","request":{"contents":[{"parts":[{"text":"hi"}]}],` + member + `}}`
+		if _, err := Render(lineSpec(LinesGemini), json.RawMessage(line)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s\n got  %v\n want %s", member, err, want)
+		}
+	}
+	whole := `{"key":"k","request":{"contents":[{"role":"user","parts":[{"text":"hi"},{"file_data":{"file_uri":"https://x/y","mime_type":"image/png"}},{"inlineData":{"mimeType":"image/png","data":"eA=="},"thoughtSignature":"eA=="}]},
+		{"role":"model","parts":[{"functionCall":{"name":"f","args":{"bogus":1}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"bogus":1}}}]}],
+		"tools":[{"function_declarations":[{"name":"f","parametersJsonSchema":{"bogus":1}}]},{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},
+		"safetySettings":[{"category":"C","threshold":"OFF"}],"generationConfig":{"thinkingConfig":{"thinkingBudget":0},"topK":3,"mediaResolution":"MEDIA_RESOLUTION_LOW"},"labels":{"a":"b"},"serviceTier":"flex"}}`
+	if _, err := Render(lineSpec(LinesGemini), json.RawMessage(whole)); err != nil {
+		t.Errorf("what the API has: %v", err)
+	}
+}
+
+// TestGeminiSchema: Google's own form of a schema refuses what the API's answer should
+// not be.
+func TestGeminiSchema(t *testing.T) {
+	line := `{"key":"k","request":{"contents":[{"parts":[{"text":"hi"}]}],"generation_config":{"response_mime_type":"application/json","response_schema":` +
+		`{"type":"OBJECT","required":["n","e"],"property_ordering":["n"],"properties":{"n":{"type":"INTEGER","format":"int32","nullable":true,"min_items":"1"},"e":{"type":"INTEGER","enum":["101","201"]},` +
+		`"l":{"type":"ARRAY","items":{"anyOf":[{"type":"STRING"}],"nullable":true},"maxItems":"2"}}}}}}`
+	r, err := Render(lineSpec(LinesGemini), json.RawMessage(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"properties":{"e":{"enum":[101,201],"type":"integer"},"l":{"items":{"anyOf":[{"type":"string"},{"type":"null"}]},"maxItems":2,"type":"array"},"n":{"minItems":1,"type":["integer","null"]}},"required":["n","e"],"type":"object"}`
+	if got := string(r.Settings.ResponseSchema); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if !strings.Contains(string(r.Body), `"type":"OBJECT"`) {
+		t.Errorf("the API is sent another schema than the line's: %s", r.Body)
+	}
+}
+
+// TestRepeatedIDsOfBadRows: that an id is there twice is said of rows that have
+// another fault too.
+func TestRepeatedIDsOfBadRows(t *testing.T) {
+	const bad, good = `{"key":"a","request":{"contents":[]}}`, `{"key":"a","request":{"contents":[{"parts":[{"text":"x"}]}]}}`
+	in := Input{Path: file(t, "b.jsonl", []byte(good+"\n"+bad+"\n"+`{"key":"a"}`+"\n"+good+"\n"))}
+	spec := Spec{Kind: Generate, Model: "gemini-x"}
+	_, err := Prepare(context.Background(), in, spec, PrepareOptions{})
+	if err == nil || strings.Count(err.Error(), "the id was used in line 1 already") != 3 || strings.Count(err.Error(), "\n")+1 != 2*5 {
+		t.Errorf("got %v", err)
+	}
+	left := 0
+	p, err := Prepare(context.Background(), Input{Path: file(t, "c.jsonl", []byte(bad+"\n"+good+"\n"))}, spec, PrepareOptions{Invalid: func(InvalidRow) error { left++; return nil }})
+	if err != nil || p.Rows != 1 || left != 1 {
+		t.Fatalf("a row that is left out takes no id: %v", err)
+	}
+	_ = p.Close()
 }
 
 // TestLinesHaveOneModel: the model of the first line, or one that was given.

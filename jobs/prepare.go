@@ -155,7 +155,11 @@ func asInputError(err error) error {
 func (p *Prepared) check(ctx context.Context, o PrepareOptions) error {
 	bad := &problems{}
 	c := checker{p: p, o: o}
-	if err := p.pass(ctx, bad, c.record); err != nil {
+	one := p.reader(bad, c.record)
+	if p.left == nil { // a row that is left out has no id to take
+		one.taken = c.seen.use
+	}
+	if err := one.run(ctx, p.src); err != nil {
 		return err
 	}
 	p.Inputs = hex.EncodeToString(c.all[:])
@@ -180,7 +184,7 @@ type checker struct {
 func (c *checker) record(_ record, rows []RenderedRow) (bad []Problem, _ error) {
 	for _, row := range rows {
 		if taken := c.seen.use(row); taken != "" {
-			bad = append(bad, Problem{Line: row.Line, Row: row.ID, What: "the id was used in " + taken + " already", Remedy: "each row needs an id of its own"})
+			bad = append(bad, takenID(row, taken))
 		} else if err := c.check(row); err != nil {
 			bad = append(bad, checkProblem(row, err))
 		}
@@ -220,8 +224,11 @@ func checkProblem(row RenderedRow, err error) Problem {
 }
 
 func (p *Prepared) pass(ctx context.Context, bad *problems, emit emitter) error {
-	one := pass{spec: p.Spec, tmpl: p.tmpl, axes: p.Spec.axes(), cells: cells(p.Spec.axes()), files: p.files, in: p.in, kind: p.kind, left: p.left, problems: bad, emit: emit}
-	return one.run(ctx, p.src)
+	return p.reader(bad, emit).run(ctx, p.src)
+}
+
+func (p *Prepared) reader(bad *problems, emit emitter) *pass {
+	return &pass{spec: p.Spec, tmpl: p.tmpl, axes: p.Spec.axes(), cells: cells(p.Spec.axes()), files: p.files, in: p.in, kind: p.kind, left: p.left, problems: bad, emit: emit}
 }
 
 // Each reads the rows again, in input order. A file that is no longer what was

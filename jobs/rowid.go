@@ -82,6 +82,26 @@ func idOf(m member, line int) (string, *Problem) {
 	return "", p
 }
 
+// noteID keeps the id of a record that is bad: that it is another's too is said along
+// with its other fault, and not only once that is mended.
+func (p *pass) noteID(rec record) error {
+	id := p.idFor(rec)
+	if p.taken == nil || id == "" {
+		return nil
+	}
+	for _, c := range p.cells {
+		row := RenderedRow{ID: id + c.suffix, File: p.src.name, Line: rec.line, Element: rec.element}
+		if taken := p.taken(row); taken != "" {
+			return p.reject(rec, takenID(row, taken))
+		}
+	}
+	return nil
+}
+
+func takenID(row RenderedRow, taken string) Problem {
+	return Problem{Line: row.Line, Row: row.ID, What: "the id was used in " + taken + " already", Remedy: "each row needs an id of its own"}
+}
+
 // breaksLines says that a character may end a line where ids are shown.
 func breaksLines(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 

@@ -50,6 +50,7 @@ type pass struct {
 	ready    []RenderedRow // the current record's
 	problems *problems
 	emit     emitter
+	taken    func(RenderedRow) string // ids.use, for rows that are bad and not emitted; nil: their ids do not count
 }
 
 // run reads all files to the end. Problems are collected; the error is for what is
@@ -166,7 +167,7 @@ func (p *pass) record(rec record) (stop bool, err error) {
 	}
 	id, bad := p.checkFields(rec)
 	if bad != nil {
-		return false, p.reject(rec, *bad)
+		return false, errors.Join(p.reject(rec, *bad), p.noteID(rec))
 	}
 	own, good := len(p.members), true
 	p.ready = p.ready[:0]
@@ -186,7 +187,7 @@ func (p *pass) record(rec record) (stop bool, err error) {
 		p.ready = append(p.ready, row)
 	}
 	if !good {
-		return false, nil
+		return false, p.noteID(rec)
 	}
 	faults, err := p.emit(rec, p.ready)
 	for _, bad := range faults {

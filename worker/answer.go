@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -30,8 +32,12 @@ func readGenerated(resp *genai.GenerateContentResponse) outcome {
 		return bad("empty", "the answer has no candidates", emptyAttempts)
 	}
 	text := answerText(c)
+	calls := functionCalls(c)
+	if text == "" {
+		text = string(calls)
+	}
 	out := readFinish(c, text, thoughts(resp))
-	out.output, out.finish, out.model, out.token = text, string(c.FinishReason), resp.ModelVersion, c.ContinuationToken
+	out.parsed, out.output, out.finish, out.model, out.token = calls, text, string(c.FinishReason), resp.ModelVersion, c.ContinuationToken
 	return out
 }
 
@@ -89,6 +95,30 @@ func answerText(c *genai.Candidate) string {
 		}
 	}
 	return b.String()
+}
+
+// functionCalls is what the model asks of a line's own tools, in place of a text or
+// beside one: {"functionCalls": [{"name", "args"}]}; nil where it asks nothing.
+func functionCalls(c *genai.Candidate) []byte {
+	if c.Content == nil {
+		return nil
+	}
+	var calls []*genai.FunctionCall
+	for _, p := range c.Content.Parts {
+		if p != nil && !p.Thought && p.FunctionCall != nil {
+			calls = append(calls, p.FunctionCall)
+		}
+	}
+	if calls == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(map[string]any{"functionCalls": calls}) != nil {
+		return nil // what came as JSON can be written as JSON
+	}
+	return bytes.TrimSpace(b.Bytes())
 }
 
 func thoughts(resp *genai.GenerateContentResponse) int32 {

@@ -33,6 +33,9 @@ func TestAnswers(t *testing.T) {
 		{"candidate null", `{"candidates":[null]}`, "fails empty 200"},
 		{"parts null", `{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, "fails empty 200"},
 		{"no finish reason", `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, "fails incomplete 200"},
+		{"a function call alone", `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{"a":"<1>"}}}]},"finishReason":"STOP"}]}`, `done: {"functionCalls":[{"args":{"a":"<1>"},"name":"f"}]}`},
+		{"a function call behind a text", `{"candidates":[{"content":{"parts":[{"text":"I look it up"},{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`, "done: I look it up"},
+		{"a function call that was cut", `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]},"finishReason":"MAX_TOKENS"}]}`, "ends truncated max_tokens 200"},
 		{"a reason of the future", `{"candidates":[{"finishReason":"TIRED"}]}`, "fails tired 200"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -96,6 +99,20 @@ func TestSchema(t *testing.T) {
 		if tc.message == "" && string(out.parsed) != `{"tags":["a"]}` {
 			t.Errorf("parsed %s", out.parsed)
 		}
+	}
+}
+
+// TestFunctionCallIsNoSchemaFault: a line's tools invite a call in place of the JSON
+// that it asks for.
+func TestFunctionCallIsNoSchemaFault(t *testing.T) {
+	call := &genai.Candidate{FinishReason: genai.FinishReasonStop, Content: &genai.Content{Parts: []*genai.Part{{Text: "I look it up"}, {FunctionCall: &genai.FunctionCall{Name: "f"}}}}}
+	out := (&shape{json: true}).readJSON(readGenerated(&genai.GenerateContentResponse{Candidates: []*genai.Candidate{call}}))
+	if got := inWords(out); got != "done: I look it up" || string(out.parsed) != `{"functionCalls":[{"name":"f"}]}` {
+		t.Errorf("row %s, parsed %s", got, out.parsed)
+	}
+	call.FinishReason = genai.FinishReasonMaxTokens
+	if out := (&shape{}).readJSON(readGenerated(&genai.GenerateContentResponse{Candidates: []*genai.Candidate{call}})); out.parsed != nil {
+		t.Errorf("a cut call is no answer: %s", out.parsed)
 	}
 }
 

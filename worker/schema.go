@@ -12,9 +12,13 @@ import (
 )
 
 // readJSON holds a good answer against what was asked for. An answer that
-// breaks it is no success; its text is kept, so that people can see why.
+// breaks it is no success; its text is kept, so that people can see why. A function
+// call in place of the answer is one that the line's tools invite.
 func (s *shape) readJSON(out outcome) outcome {
-	if !s.json || out.end != jobs.Done {
+	if out.end != jobs.Done {
+		out.parsed = nil
+	}
+	if !s.json || out.end != jobs.Done || out.parsed != nil {
 		return out
 	}
 	if inner, fenced := unfence(out.output); fenced {
