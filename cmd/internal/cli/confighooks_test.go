@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"nightshift/jobs"
 	"nightshift/scheduler"
@@ -90,10 +89,10 @@ func TestThen(t *testing.T) {
 	if s.check(err); string(b) != strings.Repeat("finished night # night\n", 2) {
 		t.Errorf("told %q", b)
 	}
-	if got := endKind(t.Context(), s.be, s.run, &codedError{code: exitStopped}, time.Now()); got != scheduler.RunCapped {
+	if got := endKind(t.Context(), s.be, s.run, &codedError{code: exitStopped}); got != scheduler.RunCapped {
 		t.Errorf("stopped, and no brake: %q", got)
 	}
-	if got := endKind(t.Context(), s.be, s.run, &codedError{code: exitInterrupted}, time.Now()); got != "" {
+	if got := endKind(t.Context(), s.be, s.run, &codedError{code: exitInterrupted}); got != "" {
 		t.Errorf("interrupted: %q", got)
 	}
 }

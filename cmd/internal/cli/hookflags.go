@@ -77,7 +77,7 @@ var thenTries = []time.Duration{0, 2 * time.Second, 10 * time.Second}
 // after runs --then for what became of the run. What it ended with stays, unless only
 // the command failed.
 func (t *tellFlags) after(ctx context.Context, f *factory, be *backend, run jobs.Run, ended error) error {
-	kind := endKind(ctx, be, run, ended, f.now())
+	kind := endKind(ctx, be, run, ended)
 	hook := scheduler.Hook{Name: "--then", On: t.On, Command: t.Then}
 	if t.Then == "" || kind == "" || !slices.Contains(onOrDefault(t.On), kind) {
 		return ended
@@ -111,7 +111,7 @@ func onOrDefault(on []string) []string {
 }
 
 // endKind is what became of a run that a command has followed; "" for nothing to tell.
-func endKind(ctx context.Context, be *backend, run jobs.Run, ended error, now time.Time) string {
+func endKind(ctx context.Context, be *backend, run jobs.Run, ended error) string {
 	var coded *codedError
 	switch {
 	case ended == nil:
@@ -126,9 +126,7 @@ func endKind(ctx context.Context, be *backend, run jobs.Run, ended error, now ti
 		}
 		return scheduler.RunCapped
 	case coded.code == exitDeadline:
-		if fresh, err := be.store.Load(ctx, run.ID); err == nil && !fresh.Spec.Steer.Deadline.IsZero() && now.After(fresh.Spec.Steer.Deadline) {
-			return scheduler.RunLate
-		}
+		return scheduler.RunLate
 	}
 	return ""
 }

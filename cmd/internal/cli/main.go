@@ -22,7 +22,8 @@ const (
 	exitRowsFailed   = 3 // the run finished, some rows have no good answer
 	exitStopped      = 4 // stopped by a cap or a brake
 	exitDeadline     = 5
-	exitInvalidInput = 6 // nothing was enqueued
+	exitInvalidInput = 6   // nothing was enqueued
+	exitTimeout      = 124 // wait has waited as long as it was told to; timeout(1) has the same
 	exitInterrupted  = 130
 )
 

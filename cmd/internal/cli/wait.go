@@ -24,7 +24,8 @@ func newWaitCmd(f *factory) *cobra.Command {
 		Short: "Wait until a run has ended, and exit with its code",
 		Long: "Waits until every row of RUN (default: the latest) has ended. Exits with 0 when all rows are good\n" +
 			"and with 3 when some are not, so that `enqueue && wait && results` works from cron; with 4 as soon as the run's\n" +
-			"brake or its --max-cost has stopped it, and with 5 when rows ended at its deadline.",
+			"brake or its --max-cost has stopped it, with 5 when rows ended at its deadline, and with 124, as timeout(1) does, when\n" +
+			"--timeout has run out: the run goes on.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Tell.check(); err != nil {
@@ -35,7 +36,7 @@ func newWaitCmd(f *factory) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give up after this long, with exit code 5")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give up after this long, with exit code 124; the run goes on")
 	o.Tell.addThenFlags(cmd.Flags())
 	return cmd
 }
@@ -56,7 +57,7 @@ func runWait(ctx context.Context, o *waitOptions, be *backend, run jobs.Run) err
 	counts, err := be.follow(ctx, o.streams, run)
 	if err != nil {
 		if o.Timeout > 0 && ctx.Err() == context.DeadlineExceeded {
-			return &codedError{exitDeadline, fmt.Errorf("%s has not ended after %s: %s open", run.Title(), o.Timeout, plural(int(counts.Open()), "row"))}
+			return &codedError{exitTimeout, fmt.Errorf("%s has not ended after %s and goes on: %s open", run.Title(), o.Timeout, plural(int(counts.Open()), "row"))}
 		}
 		return err
 	}
