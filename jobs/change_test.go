@@ -166,6 +166,8 @@ func TestBeginAfterTheDeadline(t *testing.T) {
 		later(61 * time.Second)
 		if begun := b.begin(Task{Run: run}); begun.Late != time.Second {
 			t.Errorf("late by %v, want 1 s", begun.Late)
+		} else if !begun.Stop.Equal(spec.Steer.Deadline) {
+			t.Errorf("the deadline was %v, want %v", begun.Stop, spec.Steer.Deadline)
 		}
 		if _, err := b.Steer(b.ctx, run, func(s *Steering) error { s.OnLate = LateContinue; return nil }); err != nil {
 			t.Fatal(err)

@@ -33,20 +33,28 @@ func MaxWaitError(waited, most time.Duration, last string) *RowError {
 // CauseDeadline is RowError.Cause of a row that was open at its run's deadline.
 const CauseDeadline = "deadline"
 
-// DeadlineError is the error of a row that was open at its run's deadline. Last is
-// as for MaxWaitError.
+// DeadlineError is the error of a row that was open at its run's deadline, which
+// is told in the deadline's zone. Last is as for MaxWaitError.
 func DeadlineError(deadline time.Time, last string) *RowError {
 	what, _, _ := strings.Cut(last, " until ")
 	if what != "" {
 		what = "; last: " + what
 	}
-	return &RowError{Cause: CauseDeadline, Message: "not done by the run's deadline, " + deadline.UTC().Format("2006-01-02 15:04 MST") + what}
+	return &RowError{Cause: CauseDeadline, Message: "not done by the run's deadline, " + deadlineText(deadline) + what}
+}
+
+// deadlineText has seconds where the deadline has.
+func deadlineText(t time.Time) string {
+	if t.Second() != 0 {
+		return t.Format("2006-01-02 15:04:05 MST")
+	}
+	return t.Format("2006-01-02 15:04 MST")
 }
 
 // expiredError is the error of a row that ends without a call.
 func expiredError(r Run, waited time.Duration, last string, now time.Time) *RowError {
 	if r.Spec.Steer.Late(now) > 0 {
-		return DeadlineError(r.Spec.Steer.Deadline, last)
+		return DeadlineError(r.Spec.Steer.Deadline.In(r.Spec.Steer.Location(time.UTC)), last)
 	}
 	return MaxWaitError(waited, r.Spec.MaxWait, last)
 }
@@ -68,7 +76,8 @@ const expireGrace = 30 * time.Second
 
 // Expire ends the open rows of a run that by now have waited longer than its
 // MaxWait, or all of them after a deadline that stops it; it deletes their tasks
-// and gives them. Rows that a worker has are left to it.
+// and gives them. Rows that a worker has are left to it. Ending many takes a while: it
+// is over as soon as the deadline is put off, and each row names the one that ended it.
 func (s *Store) Expire(ctx context.Context, run string, now time.Time) ([]Task, error) {
 	m, err := s.meta(ctx, run)
 	if err != nil || m.Spec.MaxWait <= 0 && m.Spec.Steer.Late(now) == 0 {
@@ -80,7 +89,10 @@ func (s *Store) Expire(ctx context.Context, run string, now time.Time) ([]Task, 
 	}
 	var gone []Task
 	err = inBatches(late, 256, func(batch []lateRow) error {
-		tasks, err := s.expire(ctx, m, batch, now)
+		if m, err = s.meta(ctx, run); err != nil {
+			return err
+		}
+		tasks, err := s.expire(ctx, m, slices.DeleteFunc(slices.Clone(batch), m.inTime(now)), now)
 		gone = append(gone, tasks...)
 		return err
 	})
@@ -94,6 +106,12 @@ func (s *Store) Expire(ctx context.Context, run string, now time.Time) ([]Task, 
 type lateRow struct {
 	rowState
 	waited time.Duration
+}
+
+// inTime tells that a row need not end any more.
+func (m meta) inTime(now time.Time) func(lateRow) bool {
+	late, most := m.Spec.Steer.Late(now) > 0, m.Spec.MaxWait
+	return func(r lateRow) bool { return !late && (most <= 0 || r.waited < most) }
 }
 
 // late finds them, chunk by chunk of the ledger.
@@ -136,6 +154,9 @@ func sinceIn(times []byte, index int64) int64 {
 }
 
 func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Time) ([]Task, error) {
+	if len(batch) == 0 {
+		return nil, nil
+	}
 	tasks, indexes := make([]Task, len(batch)), make([]int64, len(batch))
 	for i, r := range batch {
 		tasks[i], indexes[i] = r.Task, r.Index

@@ -1,7 +1,10 @@
 package jobs
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,5 +112,59 @@ func TestMaxWaitIsNoChange(t *testing.T) {
 	b.want(b.enqueue(patient("n", 90*time.Millisecond), numbered(2), EnqueueOptions{}), tally{known: 2})
 	if got := b.begin(Task{Run: run}); got.MaxWait != time.Second { // whole seconds, rounded up
 		t.Errorf("begun %+v", got)
+	}
+}
+
+// afterScript calls then once, after a script has run.
+type afterScript struct {
+	sha  string
+	then func()
+	once sync.Once
+}
+
+func (h *afterScript) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *afterScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *afterScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); len(args) > 1 && err == nil && args[1] == h.sha {
+			h.once.Do(h.then)
+		}
+		return err
+	}
+}
+
+// TestExpireSeesTheDeadlinePutOff: rows that have ended name the deadline that ended
+// them, in the run's zone; those that had not yet stay open when it is put off.
+func TestExpireSeesTheDeadlinePutOff(t *testing.T) {
+	b := newBench(t, redisClient(t))
+	spec := named("n")
+	first := time.Date(2030, 12, 1, 6, 0, 0, 0, time.UTC)
+	spec.Steer = Steering{Deadline: first, Clocks: "Europe/Berlin"}
+	run := b.enqueue(spec, numbered(300), EnqueueOptions{}).Run.ID
+	b.rdb.AddHook(&afterScript{sha: finishScript.Hash(), then: func() {
+		if _, err := b.Steer(b.ctx, run, func(s *Steering) error { s.Deadline = first.Add(2 * time.Hour); return nil }); err != nil {
+			t.Error(err)
+		}
+	}})
+	gone, err := b.Expire(b.ctx, run, first.Add(time.Minute))
+	if err != nil || len(gone) != 256 {
+		t.Fatalf("%d rows ended (%v), want the 256 of the first step", len(gone), err)
+	}
+	if c := b.balanced(run); c[Expired] != 256 || c[Queued] != 44 {
+		t.Errorf("rows are %v", c)
+	}
+	again, err := b.Expire(b.ctx, run, first.Add(3*time.Hour))
+	if err != nil || len(again) != 44 {
+		t.Fatalf("%d rows ended at the second (%v)", len(again), err)
+	}
+	for i, want := range map[int64]string{gone[0].Index: "2030-12-01 07:00 CET", again[0].Index: "2030-12-01 09:00 CET"} {
+		if e := b.row(run, fmt.Sprint("r", i)).Result.Error; e == nil || !strings.HasSuffix(e.Message, "the run's deadline, "+want) {
+			t.Errorf("row %d: %+v, want %s", i, e, want)
+		}
 	}
 }

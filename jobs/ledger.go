@@ -28,6 +28,7 @@ type Begun struct {
 	Digest  string          // the run's Stamp, now: a run that was loaded with another has been updated since, load it again
 	MaxWait time.Duration   // the run's, now; 0 is none
 	Late    time.Duration   // since the deadline that stops the run, by Redis's clock; 0 before it, and without one
+	Stop    time.Time       // that deadline, in UTC; zero where Late is 0
 	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock
 	Waits   Waits           // what it has spent waiting until now, by cause
 }
@@ -62,6 +63,9 @@ func (s *Store) beginAll(ctx context.Context, run string, ts []Task) ([]Begun, e
 		row, fields, _ := strings.Cut(str(o[2]), "\x00")
 		res[i] = Begun{Outcome: Outcome(integer(o[0])), From: State(integer(o[1])), Row: row, Fields: json.RawMessage(fields),
 			Digest: digest, MaxWait: most, Late: late, Waited: seconds(o[3])}
+		if late > 0 {
+			res[i].Stop = now.Add(-late).UTC()
+		}
 		res[i].Waits = waitedUntil(now, res[i], str(o[4]))
 	}
 	return res, nil

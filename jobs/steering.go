@@ -21,6 +21,9 @@ type Steering struct {
 	// IANA name; "" works at any time, beside the windows of its class.
 	Window string `json:"window,omitempty"`
 	Zone   string `json:"zone,omitempty"`
+	// Clocks is the zone, an IANA name, of whoever said last by the clock when the run may
+	// work or has to be done: times of the run are told in it where Zone is "".
+	Clocks string `json:"clocks,omitempty"`
 	// Deadline is when the run has to be done; zero: whenever it is. OnLate says what
 	// follows when it is not: "stop" (the default), "continue" or "upgrade".
 	Deadline time.Time `json:"deadline,omitzero"`
@@ -44,6 +47,16 @@ type Steering struct {
 
 // KeepForever as Steering.Keep keeps a run until somebody purges it.
 const KeepForever = time.Duration(-1)
+
+// Location is the zone in which times of the run are told; fallback where it has none.
+func (s Steering) Location(fallback *time.Location) *time.Location {
+	for _, name := range []string{s.Zone, s.Clocks} {
+		if zone, err := time.LoadLocation(name); err == nil && name != "" {
+			return zone
+		}
+	}
+	return fallback
+}
 
 // Stops tells whether rows that are open at the deadline end as expired.
 func (s Steering) Stops() bool {
@@ -93,6 +106,7 @@ func (s Steering) over(was Steering) Steering {
 	if s.Deadline.IsZero() {
 		s.Deadline = was.Deadline
 	}
+	s.Clocks = cmp.Or(s.Clocks, was.Clocks)
 	s.OnLate = cmp.Or(s.OnLate, was.OnLate)
 	if s.Ramp == 0 {
 		s.Ramp, s.RampFrom = was.Ramp, was.RampFrom

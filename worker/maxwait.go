@@ -19,8 +19,8 @@ func (l *lane) tooLong(j *job) bool {
 }
 
 // expired ends a row that waited too long, or that begins after its run's deadline,
-// without a call. What it waited for is
-// what asynq shows of it.
+// without a call. What it waited for is what asynq shows of it; the deadline is the
+// one that holds now, whatever it was when the run's record was read.
 func (l *lane) expired(ctx context.Context, j *job) outcome {
 	last, err := l.w.cfg.Store.LastErrors(ctx, jobs.Queue(j.run.Spec.Priority, l.name), []jobs.Task{j.task})
 	if err != nil {
@@ -28,7 +28,7 @@ func (l *lane) expired(ctx context.Context, j *job) outcome {
 	}
 	j.waited = l.waitedBy(j)
 	if j.begun.Late > 0 {
-		return outcome{end: jobs.Expired, fail: jobs.DeadlineError(j.run.Spec.Steer.Deadline, last[0])}
+		return outcome{end: jobs.Expired, fail: jobs.DeadlineError(j.begun.Stop.In(j.run.Spec.Steer.Location(time.UTC)), last[0])}
 	}
 	return outcome{end: jobs.Expired, fail: jobs.MaxWaitError(j.waited, j.begun.MaxWait, last[0])}
 }
