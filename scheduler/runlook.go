@@ -36,6 +36,7 @@ type followed struct {
 	was    runMark
 	now    time.Time
 
+	table Window
 	rate  Rate // of its timetable, now
 	next  Rate // from until on
 	until time.Time
@@ -142,7 +143,7 @@ func (w *RunWatch) ours(r jobs.Run) bool {
 	return err == nil && lane.Scope() == w.Control.Scope
 }
 
-// zone is that of a run's times.
+// zone is that of a run's timetable that names none.
 func (w *RunWatch) zone(r jobs.Run) *time.Location {
 	if z, err := time.LoadLocation(r.Spec.Steer.Zone); err == nil && r.Spec.Steer.Zone != "" {
 		return z
@@ -155,7 +156,7 @@ func (w *RunWatch) zone(r jobs.Run) *time.Location {
 
 // clock is a moment as the run's people read it.
 func (w *RunWatch) clock(f *followed, t time.Time) string {
-	return Window{zone: w.zone(f.Run)}.Clock(t, f.now)
+	return Window{zone: f.Spec.Steer.Location(w.zone(f.Run))}.Clock(t, f.now)
 }
 
 // shown is a run as a shell takes it.

@@ -33,7 +33,7 @@ func (w *RunWatch) readTable(f *followed) {
 		w.Control.log().Warn("a run's window cannot be read and is not kept", "run", f.ID, "err", err)
 		return
 	}
-	f.rate, f.next, f.until = t.rate, t.next, t.until
+	f.table, f.rate, f.next, f.until = t.Window, t.rate, t.next, t.until
 	ramp := cmp.Or(w.Ramp, WindowRamp)
 	if from, since := t.before(f.now, ramp); !since.IsZero() && from < f.rate.PPM && f.rate.PerMinute == 0 {
 		f.ramp = rampStep(from, f.rate.PPM, f.now.Sub(since), ramp)
@@ -81,7 +81,7 @@ func (w *RunWatch) windowPause(f *followed) (limiter.Pause, bool) {
 func (w *RunWatch) windowText(f *followed) string {
 	s := "window " + f.Spec.Steer.Window
 	if !f.until.IsZero() {
-		s += fmt.Sprintf(", %s from %s on", f.next, w.clock(f, f.until))
+		s += fmt.Sprintf(", %s from %s on", f.next, f.table.Clock(f.until, f.now))
 	}
 	return s
 }

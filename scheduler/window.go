@@ -14,6 +14,28 @@ type Window struct {
 	parts  []windowPart
 	other  Rate // outside of all parts
 	weekly bool // days of the week matter
+	named  bool // the text says the zone
+}
+
+// Zoned tells that the text itself says of which zone its clocks are.
+func (w Window) Zoned() bool { return w.named }
+
+// Named is the text with its zone, which it may have from elsewhere: what it says does
+// not depend on who reads it.
+func (w Window) Named() string {
+	if w.named || w.zone == nil {
+		return w.Text
+	}
+	return w.Text + " in " + w.zone.String()
+}
+
+// In is the text of the timetable by the clocks of another zone.
+func (w Window) In(zone *time.Location) string {
+	parts := strings.Split(w.Text, ",")
+	for i, part := range parts {
+		parts[i], _, _ = strings.Cut(part, " in ")
+	}
+	return strings.TrimRight(strings.Join(parts, ","), " \t") + " in " + zone.String()
 }
 
 // Rate is how fast work may go: a share of the limits, or a fixed number of calls

@@ -134,3 +134,36 @@ func TestTimetableHasRates(t *testing.T) {
 		t.Errorf("no calls a minute: %v", err)
 	}
 }
+
+// TestTimetableAlone: what a run's timetable does not name is closed, and it says so;
+// the text goes along with its zone.
+func TestTimetableAlone(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"23:00-07:00@100%":                             "23:00-07:00@100%, else @0% in Asia/Tokyo",
+		"23:00-07:00@100%, else @10%":                  "23:00-07:00@100%, else @10% in Asia/Tokyo",
+		"23:00-07:00@100% in Europe/Berlin":            "23:00-07:00@100%, else @0% in Europe/Berlin",
+		"23:00-07:00@100% in Europe/Berlin, else @10%": "23:00-07:00@100% in Europe/Berlin, else @10%",
+	} {
+		w, err := ParseTimetable("--window", text, tokyo)
+		if err != nil || w.Named() != want {
+			t.Errorf("%s: %q (%v), want %q", text, w.Named(), err, want)
+			continue
+		}
+		again, err := ParseTimetable("--window", w.Named(), time.UTC)
+		noon := time.Date(2026, 12, 1, 3, 0, 0, 0, time.UTC) // in Tokyo; 04:00 in Berlin
+		if rate, _ := again.RateAt(noon); err != nil || again.Named() != want || rate != w.rate(noon) {
+			t.Errorf("%s, read again: %q, %s (%v)", want, again.Named(), rate, err)
+		}
+	}
+	w, err := ParseTimetable("--window", "23:00-07:00@100% in Europe/Berlin, else @10%", nil)
+	if got := w.In(tokyo); err != nil || got != "23:00-07:00@100%, else @10% in Asia/Tokyo" {
+		t.Errorf("by another clock: %q (%v)", got, err)
+	}
+	if _, err := ParseWindow("windows.bulk", "23:00-07:00@100%", nil); err == nil {
+		t.Error("of a class it has to be said what holds outside")
+	}
+}

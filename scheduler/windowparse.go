@@ -33,7 +33,8 @@ func ParseWindow(field, text string, zone *time.Location) (Window, error) {
 }
 
 // ParseTimetable is ParseWindow for a run, whose rates may also be a fixed number
-// of calls a minute: "22:00-07:00@100%, else @20rpm".
+// of calls a minute: "22:00-07:00@100%, else @20rpm". Where it says nothing of the
+// rest, nothing is done then; Window.Text says so.
 func ParseTimetable(field, text string, zone *time.Location) (Window, error) {
 	return parseWindow(field, text, zone, true)
 }
@@ -48,7 +49,9 @@ func parseWindow(field, text string, zone *time.Location, fixed bool) (Window, e
 		p.part(part, begin)
 		begin += len(part) + 1
 	}
-	if !p.others {
+	if !p.others && fixed && p.err == nil {
+		p.w.Text = closedOutside(text)
+	} else if !p.others {
 		p.fail(len(text), "", `say what holds outside, such as ", else @10%"`)
 	}
 	p.overlaps()
@@ -56,6 +59,16 @@ func parseWindow(field, text string, zone *time.Location, fixed bool) (Window, e
 		return Window{}, p.err
 	}
 	return p.w, nil
+}
+
+// closedOutside says that nothing is done outside of a timetable's stretches, before
+// the zone, which stands at the end.
+func closedOutside(text string) string {
+	text = strings.TrimRight(text, " \t")
+	if at := strings.LastIndex(text, " in "); at > strings.LastIndex(text, ",") {
+		return strings.TrimRight(text[:at], " \t") + ", else @0%" + text[at:]
+	}
+	return text + ", else @0%"
 }
 
 // windowParser keeps the first error.
@@ -106,7 +119,7 @@ func (p *windowParser) zone(part string, at int) string {
 		p.fail(at+strings.Index(part, " in ")+4, name, "no such time zone; want a name such as Europe/Berlin")
 		return rest
 	}
-	p.w.zone = zone
+	p.w.zone, p.w.named = zone, true
 	return strings.TrimRight(rest, " \t")
 }
 

@@ -61,7 +61,7 @@ func (c *Config) checkSchedules() error {
 // flag does not take: it would start nothing, night after night.
 func (l *loaded) checkScheduleFlags() error {
 	for _, s := range l.Schedules {
-		if _, _, err := s.command(nil, filepath.Dir(l.File)); err != nil {
+		if _, _, err := s.command(nil, filepath.Dir(l.File), l.TimeZone); err != nil {
 			return fmt.Errorf("schedules: %s: %w", s.text("name"), err)
 		}
 	}
@@ -91,7 +91,8 @@ func (c *Config) schedule(s ScheduleConfig) (out scheduler.Schedule, err error) 
 }
 
 // command is an enqueue with the schedule's flags set, its files beside the configuration.
-func (s ScheduleConfig) command(f *factory, dir string) (*enqueueOptions, *cobra.Command, error) {
+// zone is that of schedules that name none.
+func (s ScheduleConfig) command(f *factory, dir, zone string) (*enqueueOptions, *cobra.Command, error) {
 	o := &enqueueOptions{}
 	cmd := &cobra.Command{Use: "enqueue"}
 	o.addFlags(cmd)
@@ -107,6 +108,9 @@ func (s ScheduleConfig) command(f *factory, dir string) (*enqueueOptions, *cobra
 		if err := setFlag(cmd.Flags(), flag, s[key], dir); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}
+	}
+	if fl := cmd.Flags(); fl.Changed(jobs.SetWindow) || fl.Changed(jobs.SetDeadline) { // nobody's own clock: the schedule's
+		_ = fl.Set(jobs.SetZone, orElse(s.text("zone"), zone)) // the flag is there, and the names were looked at
 	}
 	if !cmd.Flags().Changed(jobs.SetRamp) { // nobody watches its first minutes
 		_ = cmd.Flags().Set(jobs.SetRamp, scheduledRamp) // the flag is there
@@ -145,7 +149,7 @@ func fromDir(dir, path string) string {
 func (l *loaded) prepareSchedule(ctx context.Context, s ScheduleConfig, run string) (*batch, *enqueueOptions, error) {
 	dir := filepath.Dir(l.File)
 	f := &factory{streams: &streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, now: time.Now, conf: l}
-	o, cmd, err := s.command(f, dir)
+	o, cmd, err := s.command(f, dir, l.TimeZone)
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}

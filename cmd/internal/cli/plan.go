@@ -46,6 +46,7 @@ type planReport struct {
 	Hold       string     `json:"hold,omitempty"` // what keeps the rows from working now
 	Others     int        `json:"other_runs"`     // open, in the same lane
 	Window     string     `json:"window,omitempty"`
+	Zone       string     `json:"zone,omitempty"` // of the run's times; "" is this machine's
 	Deadline   time.Time  `json:"deadline,omitzero"`
 	Late       int64      `json:"late_seconds,omitempty"`
 	Ways       []way      `json:"to_make_it,omitempty"`
@@ -113,7 +114,7 @@ func (f *factory) openForPlan(ctx context.Context) (be *backend, away string) {
 func (l *loaded) planOf(ctx context.Context, be *backend, b *batch, e evidence, run string, rows int64, now time.Time) (r planReport, err error) {
 	r = planReport{
 		Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Share: b.quota.share, need: l.need(b, e, rows, now),
-		Window: b.Spec.Steer.Window, Deadline: b.Spec.Steer.Deadline, Prices: l.prices().Checked().String(),
+		Window: b.Spec.Steer.Window, Zone: b.Spec.Steer.Zone, Deadline: b.Spec.Steer.Deadline, Prices: l.prices().Checked().String(),
 	}
 	r.need.Rows = rows
 	p, err := l.prospect(ctx, be, b, r.need, run, now)

@@ -173,7 +173,7 @@ func TestPlanWords(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.Local)
 	late := planReport{Known: true, Done: now.Add(15 * time.Hour), Deadline: now.Add(13 * time.Hour), Late: 7200}
-	if got := late.deadlineLine(now); got != "Tue 07:00: missed by 2h00m; no single change makes it" {
+	if got := late.deadlineLine(now); got != "Tue 1 Dec 07:00 "+now.Format("MST")+": missed by 2h00m; no single change makes it" {
 		t.Error(got)
 	}
 	p := &jobs.Planned{Cost: &jobs.Span{Low: 1_200_000, Mid: 2_000_000, High: 3_400_000}, Source: jobs.PlannedLearned, Done: now.Add(11 * time.Hour)}

@@ -120,12 +120,17 @@ func (r planReport) timeRows(t *dataTable, now time.Time) {
 		if i == 0 {
 			head = "to make it"
 		}
-		line := w.What + ": done " + clock(w.Done, now)
+		line := w.What + ": done " + r.clock(w.Done, now)
 		if w.Do != "" {
 			line += "  (" + w.Do + ")"
 		}
 		t.row(head, line)
 	}
+}
+
+// clock is a moment by the run's clock, as a deadline is typed and read.
+func (r planReport) clock(t, now time.Time) string {
+	return clockIn(t, now, jobs.Steering{Zone: r.Zone}.Location(time.Local))
 }
 
 func (r planReport) doneLine(now time.Time) string {
@@ -135,7 +140,7 @@ func (r planReport) doneLine(now time.Time) string {
 	if r.Done.Sub(now) < time.Second {
 		return "within seconds: no limit holds it up"
 	}
-	s := fmt.Sprintf("%s, %s from now", clock(r.Done, now), ago(r.Done.Sub(now)))
+	s := fmt.Sprintf("%s, %s from now", r.clock(r.Done, now), ago(r.Done.Sub(now)))
 	if r.Resets > 0 {
 		s += fmt.Sprintf(", over %s", plural(r.Resets, "Pacific midnight"))
 	}
@@ -143,7 +148,7 @@ func (r planReport) doneLine(now time.Time) string {
 }
 
 func (r planReport) deadlineLine(now time.Time) string {
-	at := clock(r.Deadline, now)
+	at := r.clock(r.Deadline, now)
 	switch {
 	case !r.Known:
 		return at + ": nobody can say whether it is made"

@@ -26,8 +26,8 @@ type runSetting struct {
 const noSetting = "none"
 
 var runSettings = []runSetting{
-	{jobs.SetWindow, "`TIMETABLE` in which the run may work: \"22:00-07:00@100%, else @10%\"; rates @300rpm, days \"Mon-Fri 22:00-07:00@100%\"", readWindow, showWindow},
-	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default: time_zone for --window, this machine's for --deadline)", readZone, func(c *loaded, s jobs.Spec, _ time.Time) string { return c.zoneOf(s.Steer).String() }},
+	{jobs.SetWindow, "`TIMETABLE` in which the run may work: \"22:00-07:00@100%, else @10%\"; rates @300rpm, days \"Mon-Fri 22:00-07:00@100%\"; without else: closed outside", readWindow, showWindow},
+	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default this machine's)", readZone, showZone},
 	{jobs.SetDeadline, "when the run has to be done: a `TIME` of day (07:00), a moment (2026-12-01T07:00) or a time from now (8h)", readDeadline, showDeadline},
 	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade also does more before", readOnLate, showOnLate},
 	{jobs.SetMaxCost, "pause the run when its calls have cost so many `DOLLARS` in all", readMaxCost, showMaxCost},
@@ -52,29 +52,55 @@ func deadlineZone(c *loaded, s jobs.Spec) *time.Location {
 	return c.zoneOf(s.Steer)
 }
 
-func readZone(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
-	if s.Steer.Zone = ""; text == noSetting {
-		return nil
-	}
-	if _, err := time.LoadLocation(text); err != nil || text == "" || text == "Local" {
+// readZone also puts the window that is there by the clocks of the zone.
+func readZone(c *loaded, s *jobs.Spec, text string, now time.Time) error {
+	if s.Steer.Zone = text; text == noSetting {
+		s.Steer.Zone = ""
+	} else if zoneOK("zone", text) != nil {
 		return fmt.Errorf("no such time zone %q; want a name such as Asia/Tokyo", text)
 	}
-	s.Steer.Zone = text
-	return nil
+	if s.Steer.Window == "" {
+		return nil
+	}
+	zone, err := typedZone(s.Steer, now)
+	if err != nil {
+		return err
+	}
+	w, err := scheduler.ParseTimetable("--window", s.Steer.Window, zone)
+	if err != nil {
+		return err
+	}
+	return readWindow(c, s, w.In(zone), now)
+}
+
+func showZone(c *loaded, s jobs.Spec, now time.Time) string {
+	if s.Steer.Zone != "" {
+		return s.Steer.Zone
+	}
+	zone, ok := readerZone(now)
+	if !ok {
+		return "this machine's"
+	}
+	return zone.String() + " (this machine's)"
 }
 
 func readWindow(c *loaded, s *jobs.Spec, text string, now time.Time) error {
 	if s.Steer.Window = ""; text == noSetting {
 		return nil
 	}
-	w, err := scheduler.ParseTimetable("--window", text, c.zoneOf(s.Steer))
-	if err != nil {
+	zone, unnamed := typedZone(s.Steer, now)
+	w, err := scheduler.ParseTimetable("--window", text, zone)
+	switch {
+	case err != nil:
 		return err
+	case unnamed != nil && !w.Zoned():
+		return unnamed
 	}
 	if rate, change := w.RateAt(now); rate.Closed() && change.IsZero() {
 		return fmt.Errorf("%q never opens, so that no row would ever be done; nightshift pause RUN holds a run", text)
 	}
-	s.Steer.Window = text
+	s.Steer.Window = w.Named()
+	tellIn(&s.Steer, now)
 	return nil
 }
 
@@ -84,7 +110,7 @@ func showWindow(c *loaded, s jobs.Spec, now time.Time) string {
 		return orElse(s.Steer.Window, noSetting)
 	}
 	rate, until := w.RateAt(now)
-	text := fmt.Sprintf("%s; now %s", s.Steer.Window, rate)
+	text := fmt.Sprintf("%s; now %s", w.Named(), rate)
 	if until.IsZero() {
 		return text
 	}
@@ -105,6 +131,7 @@ func readDeadline(c *loaded, s *jobs.Spec, text string, now time.Time) (err erro
 		err = fmt.Errorf("%q is %s ahead: all open rows would end then; want at least %s, or %s", text, max(left, 0), soonestDeadline, noSetting)
 	}
 	s.Steer.Deadline = at.UTC().Truncate(time.Second)
+	tellIn(&s.Steer, now)
 	return err
 }
 
