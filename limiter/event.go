@@ -5,6 +5,10 @@ import "time"
 // keptEvents is about how many events a scope keeps.
 const keptEvents = 20_000
 
+// keptAudit is about how many entries of what people did a scope keeps: years of
+// them, at a hundred a day.
+const keptAudit = 100_000
+
 // The kinds of events.
 const (
 	EventPause    = "pause"

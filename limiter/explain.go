@@ -70,3 +70,11 @@ func (e *Explanation) answer(ctx context.Context, l questioned, q Request) error
 	}
 	return nil
 }
+
+// Ask is what Acquire would answer now, nil when it would grant, without the limits
+// on the way.
+func (r *Redis) Ask(ctx context.Context, q Request) (*Denied, error) {
+	var e Explanation
+	err := e.answer(ctx, r, q)
+	return e.Denied, err
+}

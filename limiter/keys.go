@@ -10,6 +10,7 @@ type keys struct {
 	prefix string // "nightshift:{limiter:provider/project}:"
 	scope  []string
 	events []string
+	audit  []string
 	seen   string // a set of the nodes that got limits by a pattern
 }
 
@@ -18,6 +19,7 @@ func newKeys(s Scope) keys {
 	k.scope = []string{k.prefix + "scope"}
 	k.seen = k.prefix + "nodes"
 	k.events = []string{k.prefix + "events"}
+	k.audit = []string{k.prefix + "audit"}
 	return k
 }
 

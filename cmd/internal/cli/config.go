@@ -184,8 +184,10 @@ type TLSConfig struct {
 type DashboardConfig struct {
 	Listen string `yaml:"listen"` // default 127.0.0.1:8780
 	Write  bool   `yaml:"write"`  // people may pause queues and run tasks from it
-	Token  string `yaml:"token"`  // asked of everyone; needed beyond loopback
-	Mask   bool   `yaml:"mask"`   // hide what rows contain
+	Token  string `yaml:"token"`  // asked of everyone, for those who operate; needed beyond loopback
+	// ViewToken is for those who may only look, beside a token.
+	ViewToken string `yaml:"view_token"`
+	Mask      bool   `yaml:"mask"` // hide what rows contain
 }
 
 // ListenConfig is reserved for the addresses of the other processes.

@@ -17,7 +17,7 @@ func (c *Config) checkListeners() error {
 	if err := c.Gateway.check(); err != nil {
 		return err
 	}
-	if err := dashboard.Check(c.Dashboard.Listen, c.Dashboard.Token); err != nil {
+	if err := dashboard.Check(c.Dashboard.Listen, c.Dashboard.Token, c.Dashboard.ViewToken); err != nil {
 		return fmt.Errorf("dashboard.listen: %w", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func runDashboard(ctx context.Context, o *dashboardOptions) error {
 	be.log = o.logger(o.JSON)
 	be.conf.Dashboard.Listen = orElse(o.Listen, be.conf.Dashboard.Listen)
 	be.conf.Dashboard.Write = be.conf.Dashboard.Write || o.Write
-	if err := dashboard.Check(be.conf.Dashboard.Listen, be.conf.Dashboard.Token); err != nil {
+	if err := dashboard.Check(be.conf.Dashboard.Listen, be.conf.Dashboard.Token, be.conf.Dashboard.ViewToken); err != nil {
 		return fmt.Errorf("dashboard.listen: %w", err)
 	}
 	l, err := net.Listen("tcp", be.conf.Dashboard.Listen)
@@ -56,18 +56,30 @@ func runDashboard(ctx context.Context, o *dashboardOptions) error {
 	return be.serveDashboard(ctx, l)
 }
 
+// dashboardSources are what its pages show.
+func (b *backend) dashboardSources() dashboard.Sources {
+	now := &dashboardNow{backend: b}
+	return dashboard.Sources{Overview: now.overview, Pauses: b.dashboardPauses, Audit: b.dashboardAudit}
+}
+
+// dashboardActions are what people may do there.
+func (b *backend) dashboardActions() []dashboard.Action {
+	return []dashboard.Action{b.pauseAction(), b.resumeAction()}
+}
+
 // serveDashboard serves on l until the context ends.
 func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 	conf := b.conf.Dashboard
 	d, err := dashboard.New(dashboard.Config{
-		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, MaskPayloads: conf.Mask,
-		Pauser: b.control(), Overview: b.dashboardOverview, Pauses: b.dashboardPauses, Logger: b.log,
+		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, MaskPayloads: conf.Mask,
+		Pauser: b.control(), Sources: b.dashboardSources(), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
 	})
 	if err != nil {
 		return firstError(err, l.Close())
 	}
 	go func() { b.warnOf("metrics page", d.Run(ctx)) }()
 	srv := &http.Server{Handler: d, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	srv.RegisterOnShutdown(d.Close)
 	context.AfterFunc(ctx, func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()

@@ -36,15 +36,20 @@ type overview struct {
 // lately is what the screen calls "now".
 const lately = 5 * time.Minute
 
-// overview gathers the screen. Each part is one or two round trips.
+// overview gathers the screen. Each part is one or two round trips, but for the
+// lanes, which are some each.
 func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error) {
+	return b.overviewOf(ctx, now, func(context.Context, *overview) ([]limiter.LaneState, error) { return b.laneStates(ctx, "") })
+}
+
+// overviewOf gathers it with those lanes that the caller wants to see.
+func (b *backend) overviewOf(ctx context.Context, now time.Time, lanes func(context.Context, *overview) ([]limiter.LaneState, error)) (*overview, error) {
 	o := &overview{At: now, Project: b.conf.Gemini.Project}
 	for _, gather := range []func(context.Context) error{
 		func(ctx context.Context) (err error) { o.Runs, o.Fleet, err = b.statuses(ctx); return err },
 		func(ctx context.Context) (err error) { o.Others, err = b.otherRuns(ctx); return err },
 		func(ctx context.Context) (err error) { o.Pauses, err = b.lim.Pauses(ctx); return err },
 		func(ctx context.Context) (err error) { o.Throttles, err = b.lim.Throttles(ctx); return err },
-		func(ctx context.Context) (err error) { o.Lanes, err = b.laneStates(ctx, ""); return err },
 		func(ctx context.Context) (err error) {
 			o.Events, err = b.lim.Events(ctx, now.Add(-24*time.Hour), 6)
 			return err
@@ -52,6 +57,7 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
 		func(ctx context.Context) (err error) { o.Spent, err = b.spent(ctx, now); return err },
 		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
+		func(ctx context.Context) (err error) { o.Lanes, err = lanes(ctx, o); return err },
 		func(ctx context.Context) error { return o.gatherDegraded(ctx, b) },
 		func(ctx context.Context) error { return o.gatherRamps(ctx, b) },
 	} {

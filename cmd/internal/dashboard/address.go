@@ -16,20 +16,42 @@ const minToken = 16
 // ErrOpen says that a dashboard would be open to others without a login.
 var ErrOpen = errors.New("others could reach the dashboard without a login")
 
-// Check says whether the dashboard may listen at an address with this token:
-// on loopback without one, elsewhere only with one, since asynqmon itself has
-// no login and its pages show what rows contain.
-func Check(listen, token string) error {
+// Check says whether the dashboard may listen at an address with these tokens, the
+// operators' and that of those who only look: on loopback without one, elsewhere
+// only with one, since asynqmon itself has no login and its pages show what rows
+// contain.
+func Check(listen, token, viewToken string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return fmt.Errorf("listen address %q: want HOST:PORT, such as %s", listen, DefaultListen)
 	}
-	if token != "" {
-		return checkToken(token)
+	if token != "" || viewToken != "" {
+		return checkTokens(token, viewToken)
 	}
 	if !isLoopback(host) {
 		return fmt.Errorf("%w at %s: set a token (dashboard.token or NIGHTSHIFT_DASHBOARD_TOKEN, at least %d characters), "+
 			"or listen on %s and reach it by an SSH tunnel", ErrOpen, listen, minToken, DefaultListen)
+	}
+	return nil
+}
+
+// checkTokens finds what is wrong with those that are set.
+func checkTokens(token, viewToken string) error {
+	if token != "" {
+		if err := checkToken(token); err != nil {
+			return err
+		}
+	}
+	switch {
+	case viewToken == "":
+		return nil
+	case token == "":
+		return errors.New("the dashboard has a view token and no token: set dashboard.token (NIGHTSHIFT_DASHBOARD_TOKEN) for those who operate")
+	case viewToken == token:
+		return errors.New("the dashboard's view token is its token: whoever may look could operate")
+	}
+	if err := checkToken(viewToken); err != nil {
+		return fmt.Errorf("view_token: %w", err)
 	}
 	return nil
 }

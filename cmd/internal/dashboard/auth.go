@@ -1,40 +1,42 @@
 package dashboard
 
 import (
-	"crypto/hmac"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 )
 
-const (
-	cookieName = "nightshift_dashboard"
-	// sessionFor is how long a login holds: a night and the next day.
-	sessionFor = 24 * time.Hour
-)
-
-// guard lets in who may ask.
+// guard lets in who may ask, and tells what follows who that is.
 func (d *Dashboard) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case d.cfg.Token == "" && !isLoopback(hostOf(r.Host)):
+		if d.cfg.Token == "" && !isLoopback(hostOf(r.Host)) {
 			// A page elsewhere could make its own name point to this machine and
 			// then read us as if we were part of it. It cannot choose our name.
 			refuse(w, r, http.StatusMisdirectedRequest, "Without a token the dashboard answers as localhost only; it was asked as "+strconv.Quote(r.Host))
-		case d.cfg.Token == "" || d.allowed(r):
-			next.ServeHTTP(w, r)
+			return
+		}
+		v, wrong, ok := d.identify(r)
+		switch {
+		case ok:
+			next.ServeHTTP(w, r.WithContext(withViewer(r.Context(), v)))
+		case wrong:
+			d.wrongToken(w, r, func() { d.askForLogin(w, r) })
 		case wantsPage(r):
 			http.Redirect(w, r, "/login?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		default:
-			w.Header().Set("WWW-Authenticate", `Basic realm="nightshift", charset="UTF-8"`)
-			refuse(w, r, http.StatusUnauthorized, "log in at /login, or send the token as the password of basic auth or as a bearer token")
+			d.askForLogin(w, r)
 		}
 	})
+}
+
+func (d *Dashboard) askForLogin(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="nightshift", charset="UTF-8"`)
+	refuse(w, r, http.StatusUnauthorized, "log in at /login, or send the token as the password of basic auth or as a bearer token")
 }
 
 // wantsPage tells a browser that opens a page from its scripts and from curl.
@@ -42,42 +44,62 @@ func wantsPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-func (d *Dashboard) allowed(r *http.Request) bool {
-	if _, password, ok := r.BasicAuth(); ok {
-		return d.isToken(password)
+// identify finds who asks: by a header, else by the cookie. wrong says that a
+// token was given, and is not one.
+func (d *Dashboard) identify(r *http.Request) (v Viewer, wrong, ok bool) {
+	v.From = addressOf(r)
+	if d.cfg.Token == "" {
+		v.Role = RoleOperate
+		return v, false, true
 	}
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return d.isToken(bearer)
+	if user, password, given := r.BasicAuth(); given {
+		v.Name = personName(user)
+		v.Role, ok = d.roleOf(password)
+		return v, !ok, ok
+	}
+	if bearer, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); given {
+		v.Role, ok = d.roleOf(bearer)
+		return v, !ok, ok
 	}
 	c, err := r.Cookie(cookieName)
-	return err == nil && d.isSession(c.Value)
-}
-
-// isToken compares in constant time, whatever the lengths.
-func (d *Dashboard) isToken(s string) bool {
-	a, b := sha256.Sum256([]byte(s)), sha256.Sum256([]byte(d.cfg.Token))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
-}
-
-// session is a cookie's value: when it ends, signed with the token. So that it
-// needs no store, ends when the token is changed, and does not give the token
-// away.
-func (d *Dashboard) session(ends time.Time) string {
-	at := strconv.FormatInt(ends.Unix(), 10)
-	return at + "." + d.sign(at)
-}
-
-func (d *Dashboard) sign(s string) string {
-	mac := hmac.New(sha256.New, []byte(d.cfg.Token))
-	mac.Write([]byte("nightshift dashboard session " + s))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-func (d *Dashboard) isSession(value string) bool {
-	at, sign, ok := strings.Cut(value, ".")
-	if !ok || !hmac.Equal([]byte(sign), []byte(d.sign(at))) {
-		return false
+	if err != nil {
+		return v, false, false
 	}
-	ends, err := strconv.ParseInt(at, 10, 64)
-	return err == nil && d.cfg.Now().Unix() < ends
+	v.Name, v.Role, ok = d.readSession(c.Value)
+	return v, false, ok
+}
+
+// roleOf is what a token lets do. It compares with each in constant time, whatever
+// the lengths.
+func (d *Dashboard) roleOf(token string) (Role, bool) {
+	operates, views := sameToken(token, d.cfg.Token), sameToken(token, d.cfg.ViewToken)
+	switch {
+	case operates:
+		return RoleOperate, true
+	case views:
+		return RoleView, true
+	}
+	return "", false
+}
+
+// sameToken is never true for a token that is not set.
+func sameToken(given, token string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != ""
+}
+
+// mayAct says whether somebody may change something here: the process must be
+// there for it too.
+func (d *Dashboard) mayAct(ctx context.Context) bool {
+	return d.cfg.Write && viewerOf(ctx).Role.may(RoleOperate)
+}
+
+// addressOf is where a request came from, without the port. Behind a proxy it is
+// the proxy: what a header claims is not looked at.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }

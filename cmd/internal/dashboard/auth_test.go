@@ -42,12 +42,12 @@ func TestWhereItMayListen(t *testing.T) {
 		{"0.0.0.0:8780", testToken + "\n", "line break"},
 		{"8780", "", "HOST:PORT"},
 	} {
-		err := Check(c.listen, c.token)
+		err := Check(c.listen, c.token, "")
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("Check(%q, %q) = %v, want %q", c.listen, c.token, err, c.want)
 		}
 	}
-	if err := Check(":1", ""); !errors.Is(err, ErrOpen) {
+	if err := Check(":1", "", ""); !errors.Is(err, ErrOpen) {
 		t.Errorf("%v is not ErrOpen", err)
 	}
 	if _, err := New(Config{Redis: noRedis(t), Token: "short"}); err == nil {
@@ -97,9 +97,13 @@ func TestLogin(t *testing.T) {
 		return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: value}) }
 	}
 	want(t, ask(t, d, "GET", "/", far, with(cookie.Value)), http.StatusOK, "Log out")
-	later, sign, _ := strings.Cut(cookie.Value, ".")
-	want(t, ask(t, d, "GET", "/", far, with("9"+later+"."+sign)), http.StatusUnauthorized)
-	want(t, ask(t, d, "GET", "/", far, with(later+".")), http.StatusUnauthorized)
+	parts := strings.Split(cookie.Value, ".")
+	for _, forged := range []string{
+		parts[0] + ".operate.9" + parts[2] + "." + parts[3], parts[0] + "." + parts[1] + "." + parts[2] + ".", "YW5h." + strings.Join(parts[1:], "."),
+		parts[0] + ".view." + parts[2] + "." + parts[3], parts[0] + ".admin." + parts[2] + "." + parts[3], "", ".", "...", strings.Repeat("a.", 5000),
+	} {
+		want(t, ask(t, d, "GET", "/", far, with(forged)), http.StatusUnauthorized)
+	}
 	now = now.Add(sessionFor)
 	want(t, ask(t, d, "GET", "/", far, with(cookie.Value)), http.StatusUnauthorized)
 }

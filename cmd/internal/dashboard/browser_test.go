@@ -201,7 +201,7 @@ func busyFleet(t *testing.T, cfg Config) (*backlog, Config) {
 		b.put(t, b.take(t), "scheduled", time.Now().Add(time.Duration(i)*time.Minute))
 	}
 	cfg.Redis, cfg.Store = b.rdb, b.store
-	cfg.Overview = func(context.Context) (Overview, error) { return busy(time.Now()), nil }
+	cfg.Overview = func(context.Context, NowQuery) (Overview, error) { return busy(time.Now()), nil }
 	cfg.Pauses = func(context.Context) ([]PauseView, error) { return busy(time.Now()).Pauses, nil }
 	return b, cfg
 }
@@ -309,7 +309,7 @@ func pressPause(b *tab, p *fakePauser) {
 // seeRefresh: the figures change in place.
 func seeRefresh(b *tab, cfg Config) {
 	later := cfg
-	later.Overview = func(context.Context) (Overview, error) {
+	later.Overview = func(context.Context, NowQuery) (Overview, error) {
 		o := busy(time.Now())
 		o.Health = HealthView{Phase: "ramp", Text: "p95 0.9 s"}
 		return o, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 
@@ -33,20 +32,31 @@ type Config struct {
 	// Pauser is asked instead of asynqmon when a queue is paused or resumed
 	// there. Nil refuses both.
 	Pauser Pauser
-	// Token, when set, is asked of everyone: as a login form, as the password
-	// of basic auth, or as a bearer token. Without it only requests whose Host
-	// is this machine are answered.
+	// Token, when set, is asked of everyone: as a login form, as the password of
+	// basic auth, or as a bearer token. Who has it may operate, if Write allows that
+	// at all. Without it only requests whose Host is this machine are answered.
 	Token string
+	// ViewToken is one for those who may only look. It needs a Token beside it.
+	ViewToken string
 	// MaskPayloads hides the values of rows' fields and of foreign payloads.
 	MaskPayloads bool
-	// Home answers "/" instead of the page that is built from Overview.
-	Home http.Handler
-	// Overview is what the home page shows. Nil shows links only.
-	Overview func(context.Context) (Overview, error)
-	// Pauses are what the banner on asynqmon's pages and /api/pauses list.
-	Pauses func(context.Context) ([]PauseView, error)
+	Sources      // what the pages show
+	// Actions are what people may do by the pages' forms.
+	Actions []Action
+	// Record keeps what was done or refused. Nil logs it only.
+	Record func(context.Context, AuditEntry) error
 	Logger *slog.Logger     // nil discards
 	Now    func() time.Time // nil is time.Now
+}
+
+// Sources are what the pages show. A page whose source is nil is not there.
+type Sources struct {
+	// Overview is what the first page shows. With nil it shows pauses and links only.
+	Overview func(context.Context, NowQuery) (Overview, error)
+	// Pauses are what the banner on asynqmon's pages and /api/pauses list.
+	Pauses func(context.Context) ([]PauseView, error)
+	// Audit reads what Record kept.
+	Audit func(context.Context, AuditQuery) (AuditView, error)
 }
 
 // Pauser pauses and resumes queues with a reason on record; scheduler.Control is

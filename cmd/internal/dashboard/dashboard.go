@@ -18,6 +18,10 @@ type Dashboard struct {
 	format    *formatter
 	samples   *samples
 	troubles  *troubles
+	pages     []page
+	loads     loads
+	live      *live
+	failures  failures
 	handler   http.Handler
 }
 
@@ -27,10 +31,8 @@ func New(cfg Config) (*Dashboard, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	if cfg.Token != "" {
-		if err := checkToken(cfg.Token); err != nil {
-			return nil, err
-		}
+	if err := checkTokens(cfg.Token, cfg.ViewToken); err != nil {
+		return nil, err
 	}
 	d := &Dashboard{cfg: cfg, samples: newSamples(), troubles: &troubles{}}
 	careful := tolerant{UniversalClient: cfg.Redis, troubles: d.troubles}
@@ -45,6 +47,7 @@ func New(cfg Config) (*Dashboard, error) {
 		PrometheusAddress: "in-process",
 		ReadOnly:          !cfg.Write,
 	})
+	d.pages, d.live = d.pageTable(), newLive(d.lookForAll)
 	d.handler = d.chain()
 	return d, nil
 }
@@ -61,16 +64,25 @@ func (d *Dashboard) chain() http.Handler {
 	open.Handle("GET /favicon.ico", http.RedirectHandler("/assets/moon.svg", http.StatusMovedPermanently)) // browsers ask by themselves
 	d.routeLogin(open)
 
-	pages := http.NewServeMux()
-	pages.HandleFunc("GET /api/pauses", d.servePauses)
-	pages.Handle(d.cfg.Prefix+"/", http.HandlerFunc(d.serveQueues))
-	pages.Handle("GET "+d.cfg.Prefix, http.RedirectHandler(d.cfg.Prefix+"/", http.StatusFound))
-	home := d.cfg.Home
-	if home == nil {
-		home = http.HandlerFunc(d.serveHome)
-	}
-	pages.Handle("/", home)
+	inside := http.NewServeMux()
+	inside.HandleFunc("GET /api/pauses", d.servePauses)
+	inside.HandleFunc("GET /live", d.serveLive)
+	inside.Handle(d.cfg.Prefix+"/", http.HandlerFunc(d.serveQueues))
+	inside.Handle("GET "+d.cfg.Prefix, http.RedirectHandler(d.cfg.Prefix+"/", http.StatusFound))
+	d.routePages(inside)
+	d.routeActions(inside)
 
-	open.Handle("/", d.guard(pages))
-	return withHeaders(http.NewCrossOriginProtection().Handler(open))
+	open.Handle("/", d.guard(inside))
+	cross := http.NewCrossOriginProtection()
+	cross.SetDenyHandler(http.HandlerFunc(d.refuseForeign))
+	return withHeaders(cross.Handler(open))
 }
+
+// refuseForeign answers what a page of another site made a browser send.
+func (d *Dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
+	d.cfg.Logger.Warn("dashboard: refused what another site's page sent", "from", addressOf(r), "origin", cut(r.Header.Get("Origin"), 100), "path", cut(r.URL.Path, 100))
+	refuse(w, r, http.StatusForbidden, "This came from a page of another site.")
+}
+
+// Close ends the lines to open pages. The server's shutdown would wait for them.
+func (d *Dashboard) Close() { d.live.close() }

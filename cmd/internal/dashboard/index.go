@@ -27,7 +27,7 @@ func (d *Dashboard) serveIndex(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", indexCSP(nonce))
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	page := d.rewriteIndex(rec.body.Bytes(), nonce)
+	page := d.rewriteIndex(rec.body.Bytes(), nonce, d.mayAct(r.Context()))
 	h.Set("Content-Length", strconv.Itoa(len(page)))
 	_, _ = w.Write(page)
 }
@@ -39,14 +39,16 @@ func indexCSP(nonce string) string {
 		"font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-func (d *Dashboard) rewriteIndex(page []byte, nonce string) []byte {
+func (d *Dashboard) rewriteIndex(page []byte, nonce string, write bool) []byte {
 	page = externalFonts.ReplaceAll(page, nil)
 	page = bytes.ReplaceAll(page, []byte("<script>"), []byte(`<script nonce="`+nonce+`">`))
 	page = bytes.Replace(page, []byte("<title>Asynq - Monitoring</title>"), []byte("<title>nightshift queues</title>"), 1)
 	page = bytes.Replace(page, []byte("</head>"), []byte(`<link rel="stylesheet" href="/assets/banner.css"/></head>`), 1)
 	mode := "read-only"
-	if d.cfg.Write {
+	if write {
 		mode = "write"
+	} else {
+		page = bytes.Replace(page, []byte(`FLAG_READ_ONLY="false"`), []byte(`FLAG_READ_ONLY="true"`), 1)
 	}
 	banner := `<aside id="nightshift" aria-label="nightshift" data-mode="` + html.EscapeString(mode) + `"></aside><script src="/assets/banner.js"></script><div id="root">`
 	return bytes.Replace(page, []byte(`<div id="root">`), []byte(banner), 1)

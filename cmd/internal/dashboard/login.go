@@ -12,34 +12,28 @@ func (d *Dashboard) routeLogin(mux *http.ServeMux) {
 		return
 	}
 	mux.HandleFunc("GET /login", func(w http.ResponseWriter, r *http.Request) {
-		d.showLogin(w, http.StatusOK, r.FormValue("to"), "")
+		d.showLogin(w, http.StatusOK, loginForm{To: r.FormValue("to")})
 	})
 	mux.HandleFunc("POST /login", d.login)
 	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
-		d.setCookie(w, r, "", -1)
+		setCookie(w, r, cookieName, "", -1)
 		http.Redirect(w, r, "/login", http.StatusSeeOther)
 	})
 }
 
+// loginForm is what the form shows.
+type loginForm struct{ To, Name, Problem string }
+
 func (d *Dashboard) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
-	to := r.FormValue("to")
-	if !d.isToken(strings.TrimSpace(r.PostFormValue("token"))) {
-		d.cfg.Logger.Warn("dashboard: wrong token", "from", r.RemoteAddr)
-		d.showLogin(w, http.StatusUnauthorized, to, "That is not the token.")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	form := loginForm{To: r.FormValue("to"), Name: personName(r.PostFormValue("name")), Problem: "That is not the token."}
+	role, ok := d.roleOf(strings.TrimSpace(r.PostFormValue("token")))
+	if !ok {
+		d.wrongToken(w, r, func() { d.showLogin(w, http.StatusUnauthorized, form) })
 		return
 	}
-	d.setCookie(w, r, d.session(d.cfg.Now().Add(sessionFor)), int(sessionFor.Seconds()))
-	http.Redirect(w, r, localPath(to), http.StatusSeeOther)
-}
-
-func (d *Dashboard) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: value, Path: "/", MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		// Behind a proxy that ends TLS, the connection here is plain.
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
-	})
+	setCookie(w, r, cookieName, d.session(form.Name, role, d.cfg.Now().Add(sessionFor)), int(sessionFor.Seconds()))
+	http.Redirect(w, r, localPath(form.To), http.StatusSeeOther)
 }
 
 // localPath keeps a redirect on this site.
@@ -50,6 +44,7 @@ func localPath(to string) string {
 	return to
 }
 
-func (d *Dashboard) showLogin(w http.ResponseWriter, status int, to, problem string) {
-	d.render(w, status, "login.html", map[string]string{"To": localPath(to), "Problem": problem})
+func (d *Dashboard) showLogin(w http.ResponseWriter, status int, form loginForm) {
+	form.To = localPath(form.To)
+	d.render(w, status, "login.html", form)
 }

@@ -11,8 +11,8 @@ import (
 	"nightshift/jobs"
 )
 
-// shown decodes what a page shows of a task.
-func shown(t *testing.T, d *Dashboard, task jobs.Task) shownTask {
+// shownOf decodes what a page shows of a task.
+func shownOf(t *testing.T, d *Dashboard, task jobs.Task) shownTask {
 	t.Helper()
 	w := ask(t, d, "GET", "/queues/api/queues/"+testQueue+"/tasks/"+task.ID())
 	want(t, w, http.StatusOK)
@@ -42,7 +42,7 @@ func TestPayloadIsTheRow(t *testing.T) {
 	b := newBacklog(t, realRedis(t), 3)
 	d := newDashboard(t, Config{Redis: b.rdb, Store: b.store})
 	task := b.take(t)
-	p := shown(t, d, task)
+	p := shownOf(t, d, task)
 	if p.Row != "ticket-00000" || p.Index != 0 || p.Run != "nightly-summaries ("+b.run.ID+")" || p.State != "running" {
 		t.Errorf("shown as %+v", p)
 	}
@@ -59,14 +59,14 @@ func TestPayloadIsTheRow(t *testing.T) {
 	if err := b.store.Wait(t.Context(), task, jobs.WaitQuota, jobs.Waits{}); err != nil {
 		t.Fatal(err)
 	}
-	if p = shown(t, d, task); p.State != "waiting (not a failure)" {
+	if p = shownOf(t, d, task); p.State != "waiting (not a failure)" {
 		t.Errorf("a waiting row is %q", p.State)
 	}
 	res := jobs.Result{Row: p.Row, Status: "failed", Error: &jobs.RowError{Cause: "safety", Message: "blocked: customer Ana"}}
 	if _, err := b.store.Finish(t.Context(), task, res); err != nil {
 		t.Fatal(err)
 	}
-	if p = shown(t, d, task); p.State != "failed" || p.Ended != "failed: safety: blocked: customer Ana" {
+	if p = shownOf(t, d, task); p.State != "failed" || p.Ended != "failed: safety: blocked: customer Ana" {
 		t.Errorf("a failed row is %+v", p)
 	}
 }
@@ -80,7 +80,7 @@ func TestMaskedPayload(t *testing.T) {
 	if _, err := b.store.Finish(t.Context(), task, res); err != nil {
 		t.Fatal(err)
 	}
-	p := shown(t, d, task)
+	p := shownOf(t, d, task)
 	if strings.Contains(p.text, "Ana") || strings.Contains(p.text, "parcel") || strings.Contains(p.text, "900719") {
 		t.Errorf("not masked: %s", p.text)
 	}
@@ -99,7 +99,7 @@ func TestPayloadOfWhatIsGone(t *testing.T) {
 	if err := b.rdb.Del(t.Context(), "nightshift:jobs:{"+b.run.ID+"}:run").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if p := shown(t, d, task); !strings.Contains(p.Note, "purged") || p.Row != "ticket-00000" {
+	if p := shownOf(t, d, task); !strings.Contains(p.Note, "purged") || p.Row != "ticket-00000" {
 		t.Errorf("shown as %s", p.text)
 	}
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,27 +50,45 @@ func isAsset(path string) bool {
 
 // act takes a call that changes something, or says why not.
 func (d *Dashboard) act(w http.ResponseWriter, r *http.Request, api string) {
-	a, ok := parseAction(r.Method, api)
-	switch reason := a.refusal(); {
+	a, ok := parseQueueCall(r.Method, api)
+	reason, status := a.refusal(), http.StatusForbidden
+	switch {
 	case !ok:
 		refuse(w, r, http.StatusNotFound, "there is no such call")
+		return
 	case !d.cfg.Write:
-		refuse(w, r, http.StatusMethodNotAllowed, "This dashboard is read-only. Start it with --write to pause queues here, or type: nightshift pause "+cmp.Or(a.Queue, "QUEUE"))
+		status, reason = http.StatusMethodNotAllowed, "This dashboard is read-only. Start it with --write to pause queues here, or type: nightshift pause "+cmp.Or(a.Queue, "QUEUE")
+	case !d.mayAct(r.Context()):
+		reason = "You may only look: log in with the operators' token to do this."
+	}
+	switch {
 	case reason != "":
-		d.cfg.Logger.Info("dashboard: refused", "what", a.Verb, "queue", a.Queue, "task", a.Task, "by", d.who(r))
-		refuse(w, r, http.StatusForbidden, reason)
+		d.record(r, AuditEntry{What: a.what(), Target: a.target(), Result: ResultRefused, Text: reason})
+		refuse(w, r, status, reason)
 	case a.List == "":
 		d.steer(w, r, a)
 	default:
-		d.cfg.Logger.Info("dashboard: done", "what", a.Verb, "queue", a.Queue, "list", a.List, "task", a.Task, "by", d.who(r))
-		d.serveAPI(w, r)
+		d.single(w, r, a)
 	}
+}
+
+// single lets asynqmon do something with one task.
+func (d *Dashboard) single(w http.ResponseWriter, r *http.Request, a queueCall) {
+	rec := &recorder{header: http.Header{}, status: http.StatusOK}
+	_, _ = d.perform(r, a.what(), a.target(), func(context.Context) (Outcome, error) {
+		d.serveAPI(rec, r)
+		if rec.status >= http.StatusBadRequest {
+			return Outcome{}, errors.New(strings.TrimSpace(rec.body.String()))
+		}
+		return Outcome{}, nil
+	})
+	rec.replay(w)
 }
 
 // steer pauses or resumes a queue by the scheduler's reasons. asynqmon's own
 // call would fail on a key of ours, and our key's expiry would resume what an
 // operator wanted paused.
-func (d *Dashboard) steer(w http.ResponseWriter, r *http.Request, a action) {
+func (d *Dashboard) steer(w http.ResponseWriter, r *http.Request, a queueCall) {
 	if d.cfg.Pauser == nil {
 		refuse(w, r, http.StatusNotImplemented, fmt.Sprintf("This dashboard cannot do that. Type: nightshift %s %s", a.Verb, a.Queue))
 		return
@@ -78,12 +97,13 @@ func (d *Dashboard) steer(w http.ResponseWriter, r *http.Request, a action) {
 	if a.Verb == "resume" {
 		do = d.cfg.Pauser.ResumeQueue
 	}
-	if err := do(r.Context(), a.Queue, d.who(r)); err != nil {
-		d.cfg.Logger.Warn("dashboard: not done", "what", a.Verb, "queue", a.Queue, "by", d.who(r), "err", err)
+	_, err := d.perform(r, a.what(), a.target(), func(ctx context.Context) (Outcome, error) {
+		return Outcome{}, do(ctx, a.Queue, viewerOf(ctx).By())
+	})
+	if err != nil {
 		refuse(w, r, http.StatusConflict, withHint(err))
 		return
 	}
-	d.cfg.Logger.Info("dashboard: done", "what", a.Verb, "queue", a.Queue, "by", d.who(r))
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -94,17 +114,4 @@ func withHint(err error) string {
 		return err.Error() + ". Type: " + h.Hint()
 	}
 	return err.Error()
-}
-
-// byDashboard is who an operator without a name is. ("asynqmon" is taken: the
-// scheduler calls so who wrote asynq's own pause key.)
-const byDashboard = "dashboard"
-
-// who names whoever asks, for the record of a pause: the user of basic auth if
-// there is one.
-func (d *Dashboard) who(r *http.Request) string {
-	if user, _, ok := r.BasicAuth(); ok && user != "" && d.cfg.Token != "" {
-		return cut(oneLine(user), 60) + " (" + byDashboard + ")"
-	}
-	return byDashboard
 }

@@ -84,7 +84,7 @@ func TestEveryChangeIsDecided(t *testing.T) {
 	named := strings.NewReplacer("{qname}", "Q", "{task_id}", "T", "{gname}", "G")
 	for _, r := range routes {
 		method, path := r[2], named.Replace(r[1])
-		a, ok := parseAction(method, path)
+		a, ok := parseQueueCall(method, path)
 		if !ok || a.Queue != "Q" || strings.Contains(path, "/T") != (a.Task == "T") {
 			t.Errorf("%s %s was read as %+v, %v", method, path, a, ok)
 		}
@@ -300,9 +300,9 @@ func TestPausesForTheBanner(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
 	defer rdb.Close()
 	since := time.Date(2026, 11, 30, 7, 42, 0, 0, time.UTC)
-	d := newDashboard(t, Config{Redis: rdb, Pauses: func(context.Context) ([]PauseView, error) {
+	d := newDashboard(t, Config{Redis: rdb, Sources: Sources{Pauses: func(context.Context) ([]PauseView, error) {
 		return []PauseView{{Target: "bulk", Reason: "health", Owner: "scheduler", Since: since}}, nil
-	}})
+	}}})
 	w := ask(t, d, "GET", "/api/pauses")
 	want(t, w, http.StatusOK, `{"target":"bulk","reason":"health","owner":"scheduler","since":"2026-11-30T07:42:00Z"}`)
 	if w.Header().Get("Cache-Control") != "no-store" {
@@ -310,7 +310,7 @@ func TestPausesForTheBanner(t *testing.T) {
 	}
 	want(t, ask(t, d, "GET", "/queues/api/queues"), http.StatusServiceUnavailable, "Redis does not answer")
 
-	d = newDashboard(t, Config{Redis: rdb, Pauses: func(context.Context) ([]PauseView, error) { return nil, errors.New("secret detail") }})
+	d = newDashboard(t, Config{Redis: rdb, Sources: Sources{Pauses: func(context.Context) ([]PauseView, error) { return nil, errors.New("secret detail") }}})
 	w = ask(t, d, "GET", "/api/pauses")
 	want(t, w, http.StatusOK, "cannot be read")
 	wantNot(t, w, "secret detail")

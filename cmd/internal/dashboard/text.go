@@ -4,12 +4,34 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/dustin/go-humanize"
 )
 
 // How figures are written on the pages.
+
+// text is a parameter of a link or a form.
+func text(v any) string { return fmt.Sprint(v) }
+
+func rfc3339(t time.Time) string { return t.Format(time.RFC3339Nano) }
+
+// printable leaves control characters out.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// badQuery says what is wrong with a page's address.
+func badQuery(format string, a ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrBadQuery}, a...)...)
+}
 
 // amount is a figure with its thousands apart, from ten millions on shortened;
 // micro-dollars are written as dollars.
@@ -89,22 +111,36 @@ func levelOf(l Level) string { return string(cmp.Or(l, Good)) }
 // bar is a stacked bar of whole, drawn as SVG: no styles in the markup, which
 // the content security policy would refuse.
 type bar struct {
-	Parts []barPart
-	Over  bool // more is used than there is
+	Parts  barParts
+	Booked barParts // by what waits, below the others
+	Off    barPart  // at the end: what is not enforced
+	Over   bool     // more is used than there is
 }
+
+type barParts []barPart
 
 type barPart struct {
 	Kind string // CSS class
 	X, W float64
 }
 
-// newBar shows what of a limit is used, and what of the rest is protected.
+// newBar shows what of a limit as it was set is used, borrowed, kept and not
+// enforced at all; what is left is free.
 func newBar(l LimitView) bar {
-	b := bar{Over: l.Limit > 0 && l.Used > l.Limit}
-	b.add(l.Limit, "used", l.Used)
-	b.add(l.Limit, "kept", l.Protected)
+	whole := max(l.Set, l.Effective)
+	b := bar{Over: l.Effective > 0 && l.Used > l.Effective && !l.Shadow}
+	b.add(whole, "used", l.Used-l.Borrowed)
+	b.add(whole, "lent", l.Borrowed)
+	b.add(whole, "kept", l.Reserved)
+	b.Booked.add(whole, "booked", l.Booked)
+	if off := whole - l.Effective; off > 0 && whole > 0 {
+		w := 100 * float64(off) / float64(whole)
+		b.Off = barPart{"off", round2(100 - w), round2(w)}
+	}
 	return b
 }
+
+func (b *bar) add(whole int64, kind string, n int64) { b.Parts.add(whole, kind, n) }
 
 func runBar(r RunView) bar {
 	var b bar
@@ -115,15 +151,17 @@ func runBar(r RunView) bar {
 }
 
 // add puts a part behind the others, as far as there is room.
-func (b *bar) add(whole int64, kind string, n int64) {
+func (b *barParts) add(whole int64, kind string, n int64) {
 	if whole <= 0 || n <= 0 {
 		return
 	}
 	x := 0.0
-	for _, p := range b.Parts {
+	for _, p := range *b {
 		x = p.X + p.W
 	}
 	if w := min(100*float64(n)/float64(whole), 100-x); w > 0 {
-		b.Parts = append(b.Parts, barPart{kind, math.Round(x*100) / 100, math.Round(w*100) / 100})
+		*b = append(*b, barPart{kind, round2(x), round2(w)})
 	}
 }
+
+func round2(x float64) float64 { return math.Round(x*100) / 100 }

@@ -16,16 +16,58 @@ const (
 	Bad  Level = "bad"  // look at it now
 )
 
-// Overview is everything on the home page.
+// NowQuery is what of the first page is asked for; the zero value is its top.
+type NowQuery struct {
+	Lane  string // one lane, by its model or whole name, with all there is to say of it
+	Text  string // that lanes, paths, features and lines must contain
+	Page  int    // of the lanes, from 1 on
+	Paths int    // page of the paths, from 1 on
+}
+
+// Overview is everything on the first page.
 type Overview struct {
-	At      time.Time    // of the figures; zero: now
+	At      time.Time // of the figures; zero: now
+	Project string
+	Totals  TotalsView
 	Health  HealthView   // of the traffic that people wait for
 	Pauses  []PauseView  // what is closed now
-	Lanes   []LaneView   // quota pools
+	Lanes   []LaneView   // quota pools: one page of them, what is in trouble first, then the most used
+	Paths   []PathView   // tenants and others with limits of their own: one page of them
+	Users   []UserView   // who had the quota of the last minute, the largest first
+	Waits   []WaitView   // who waits for what, the longest line first
 	Classes []ClassView  // kinds of traffic, the highest first
 	Runs    []RunView    // the latest first
-	Events  []EventView  // the latest first
+	Events  []EventView  // the last decisions, the latest first
 	Advice  []AdviceView // what to do, the most urgent first
+	Answers []AnswerView // of one lane: what a call of each class would be told now
+
+	LanesFound, PathsFound int // that the query's text is in
+	UsersFound, WaitsFound int
+}
+
+// How many lines a page has of each.
+const (
+	LanesOnPage = 10
+	PathsOnPage = 20
+	UsersOnPage = 15
+	WaitsOnPage = 15
+	RunsOnPage  = 10
+)
+
+// TotalsView is the fleet in a few figures.
+type TotalsView struct {
+	Lanes    int
+	Troubled int   // lanes that rest or are closed
+	Paths    int   // with limits of their own
+	Calls    int64 // of the last minute
+	Requests int64 // as the quota counts them
+	Input    int64 // tokens of the last minute
+	Output   int64
+	Refused  int64 // by us
+	Provider int64 // by the provider: 429s
+	Waiting  int64 // for quota, in the lanes shown and all runs
+	Workers  int
+	OpenRuns int
 }
 
 // HealthView is the health monitor's view.
@@ -44,24 +86,82 @@ type PauseView struct {
 	Detail string    `json:"detail,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"` // zero: until someone resumes it
+	Resume string    `json:"-"`              // what the action "resume" takes as its target, where it can lift it
 }
 
 // LaneView is a quota pool.
 type LaneView struct {
-	Name   string
-	Level  Level
-	Note   string // "resting until 02:14 as the provider asked"
+	Name     string // its model
+	Whole    string // provider/project/region/model
+	Level    Level
+	Notes    []string // what holds it: "resting until 02:14 as the provider asked"
+	InFlight int64
+	Waiting  int64
+	Limits   []LimitView
+}
+
+// LimitView is one limit of a lane or path, all amounts in the limit's unit.
+type LimitView struct {
+	Name      string // rpm, input_tpm, usd_per_day, …
+	Set       int64  // as configured, or set over that
+	Effective int64  // what is enforced of it
+	Used      int64  // what is borrowed included
+	Borrowed  int64  // of Used: what would have to end if its owners claimed it now
+	Reserved  int64  // kept for the classes above and not used
+	Lent      int64  // guarantees that lower classes may use now
+	Booked    int64  // by what waits
+	Room      int64  // what bulk may still take now
+	Micro     bool   // amounts are micro-dollars
+	NextFree  string // when the next of it is free: "in 12 s"
+	Source    string // where it was set
+	Notes     []string
+	Shadow    bool // refuses nothing
+	Parts     []PartView
+}
+
+// PartView is a class's part of a limit.
+type PartView struct {
+	Class                                  string
+	Used, Reserved, Lent, Borrowed, Booked int64
+	Room                                   int64
+	Why                                    string // where its part comes from
+}
+
+// PathView is a tenant, team, key, run or feature with limits of its own.
+type PathView struct {
+	Name   string // tenant/acme
+	From   string // where its limits stand, if not at itself: tenant/*
 	Limits []LimitView
 }
 
-// LimitView is one limit of a lane, all amounts in the limit's unit.
-type LimitView struct {
-	Name      string // rpm, input_tpm, usd_per_day, …
-	Limit     int64  // what is enforced
-	Used      int64
-	Protected int64 // held for the classes above; shown between Used and Room
-	Room      int64 // what bulk may still take now
-	Micro     bool  // amounts are micro-dollars
+// UserView is who had how much of the quota in the last minute.
+type UserView struct {
+	Feature, Class    string
+	Requests, Tokens  int64
+	RequestsShare     float64 // of all requests, 0 to 1
+	TokensShare       float64
+	Refused, Rejected int64 // by us, by the provider
+	P95               time.Duration
+	Degraded          int64
+}
+
+// WaitView is a line of those who wait.
+type WaitView struct {
+	Lane, Class, Line string
+	Waiting           int64
+	InPlace           bool      // callers who hold on; else jobs that come again
+	Share             float64   // of what the class gets
+	For               string    // what they wait for
+	Until             time.Time // about when all of them are through; zero: not known
+	UntilNote         string    // what is known instead: "until resumed"
+}
+
+// AnswerView is what the limiter would say to a call of a class now.
+type AnswerView struct {
+	Class string
+	Level Level
+	Text  string
+	Call  string // what kind of call that is
 }
 
 // ClassView is a kind of traffic over the last minute.
@@ -75,6 +175,7 @@ type ClassView struct {
 	InFlight int64
 	Waiting  int64
 	Note     string
+	Pausable bool
 }
 
 // RunView is one run's progress.
@@ -87,6 +188,7 @@ type RunView struct {
 	Bad      int64 // ended without one
 	Running  int64
 	Waiting  int64     // for quota, a pause or another attempt
+	Open     bool      // some rows have not ended
 	ETA      time.Time // zero: unknown or ended
 	Note     string    // "waiting for quota", "done in 1h 12m"
 }
@@ -98,6 +200,7 @@ type EventView struct {
 	Kind  string
 	Text  string
 	By    string
+	Why   string // what that means, and what ends it
 }
 
 // AdviceView is something to do.

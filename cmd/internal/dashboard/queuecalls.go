@@ -5,27 +5,46 @@ import (
 	"strings"
 )
 
-// action is what a call to asynqmon's API that changes something would do.
-type action struct {
+// queueCall is what a call to asynqmon's API that changes something would do.
+type queueCall struct {
 	Verb  string // pause, resume, run, delete, archive, cancel, …; delete_all and such for many tasks
 	Queue string
 	List  string // active_tasks, pending_tasks, …; "" for the queue itself
 	Task  string // "" for a list or a queue
 }
 
-// parseAction reads the path below asynqmon's /api: the shapes that its router
+// what is the call's word in the audit log.
+func (a queueCall) what() string {
+	if a.List != "" {
+		return a.Verb + " task"
+	}
+	return a.Verb
+}
+
+// target is what it is done to, in the audit log.
+func (a queueCall) target() string {
+	switch {
+	case a.Task != "":
+		return "task " + cut(a.Task, 100) + " of " + cut(a.Queue, 100)
+	case a.List != "":
+		return a.List + " of " + cut(a.Queue, 100)
+	}
+	return "queue " + cut(a.Queue, 100)
+}
+
+// parseQueueCall reads the path below asynqmon's /api: the shapes that its router
 // has (handler.go). Anything else is not an action.
-func parseAction(method, path string) (action, bool) {
+func parseQueueCall(method, path string) (queueCall, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if len(parts) < 2 || parts[0] != "queues" || method != http.MethodPost && method != http.MethodDelete {
-		return action{}, false
+		return queueCall{}, false
 	}
 	parts = parts[1:]
 	verb := ""
 	if last := len(parts) - 1; method == http.MethodPost || strings.HasSuffix(parts[last], ":delete_all") {
 		i := strings.LastIndexByte(parts[last], ':')
 		if i < 0 {
-			return action{}, false
+			return queueCall{}, false
 		}
 		parts[last], verb = parts[last][:i], parts[last][i+1:]
 	} else {
@@ -34,7 +53,7 @@ func parseAction(method, path string) (action, bool) {
 	if len(parts) > 3 && parts[1] == "groups" {
 		parts = append(parts[:1:1], parts[3:]...)
 	}
-	a := action{Verb: verb, Queue: parts[0]}
+	a := queueCall{Verb: verb, Queue: parts[0]}
 	switch len(parts) {
 	case 1:
 	case 2:
@@ -42,7 +61,7 @@ func parseAction(method, path string) (action, bool) {
 	case 3:
 		a.List, a.Task = parts[1], parts[2]
 	default:
-		return action{}, false
+		return queueCall{}, false
 	}
 	return a, a.Queue != ""
 }
@@ -54,7 +73,7 @@ func parseAction(method, path string) (action, bool) {
 // asynq's own archive drops all but its latest 9,999 tasks. What is left is
 // what does good: pause and resume, another look at one task now, and clearing
 // away one that has ended.
-func (a action) refusal() string {
+func (a queueCall) refusal() string {
 	switch {
 	case a.List == "" && (a.Verb == "pause" || a.Verb == "resume"):
 		return ""
@@ -73,7 +92,7 @@ func runnable(list string) bool {
 }
 
 // instead is the refusal's text by verb.
-func (a action) instead() string {
+func (a queueCall) instead() string {
 	switch {
 	case strings.Contains(a.Verb, "archive"):
 		return "Archiving loses jobs: asynq keeps 9,999 archived tasks and forgets the others. To hold rows back: nightshift pause RUN. To end them: nightshift cancel RUN"

@@ -14,29 +14,79 @@ import (
 	"nightshift/scheduler"
 )
 
-// dashboardOverview is the operator's one screen as the home page shows it.
-func (b *backend) dashboardOverview(ctx context.Context) (dashboard.Overview, error) {
-	v, err := b.overview(ctx, time.Now())
+// dashboardNow fills the dashboard's first page.
+type dashboardNow struct {
+	*backend
+	ranks nodeRanks
+}
+
+// overview is the operator's one screen as the page shows it. It reads the lanes and
+// paths that are on the page, so that a large fleet takes no longer than a small one.
+func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dashboard.Overview, error) {
+	var lanes laneChoice
+	v, err := d.overviewOf(ctx, time.Now(), func(ctx context.Context, o *overview) (states []limiter.LaneState, err error) {
+		if lanes, err = d.chooseLanes(ctx, o, q); err != nil {
+			return nil, err
+		}
+		return d.statesOf(ctx, append(lanes.page, lanes.ofRuns...))
+	})
 	if err != nil {
 		return dashboard.Overview{}, err
 	}
-	out := dashboard.Overview{At: v.At, Health: healthView(v.Health, v.At), Pauses: append(pauseViews(v.Pauses), throttleViews(v.Throttles, v.At)...)}
-	for _, l := range v.Lanes {
-		out.Lanes = append(out.Lanes, laneView(l, v.At))
+	out := v.page(d.backend)
+	out.LanesFound, out.Totals.Lanes, out.Totals.Troubled = lanes.found, lanes.all, lanes.troubled
+	for _, l := range v.Lanes[:min(len(lanes.page), len(v.Lanes))] {
+		out.Lanes = append(out.Lanes, laneView(l, d.conf, v.At))
 	}
+	out.Users, out.UsersFound = v.userViews(q.Text)
+	waits := waiters{v, d.backend}
+	if out.Waits, out.WaitsFound, err = waits.views(ctx, q.Text); err != nil {
+		return out, err
+	}
+	if q.Lane != "" && len(lanes.page) == 1 && len(v.Lanes) > 0 {
+		if out.Answers, err = v.answers(ctx, d.backend, v.Lanes[0]); err != nil {
+			return out, err
+		}
+	}
+	return out, d.addPaths(ctx, &out, q)
+}
+
+// page is what of the screen does not depend on what is looked for.
+func (v *overview) page(b *backend) dashboard.Overview {
+	out := dashboard.Overview{At: v.At, Project: v.Project, Health: healthView(v.Health, v.At), Totals: v.totals(b)}
+	out.Pauses = append(pauseViews(v.Pauses), throttleViews(v.Throttles, v.At)...)
 	for _, c := range b.conf.classTable() {
 		out.Classes = append(out.Classes, v.classView(c))
 	}
-	for _, r := range v.Runs {
+	for _, r := range v.Runs[:min(len(v.Runs), dashboard.RunsOnPage)] {
 		out.Runs = append(out.Runs, r.view(v.At))
 	}
 	for _, e := range slices.Backward(v.Events) {
-		out.Events = append(out.Events, dashboard.EventView{At: e.At, Level: eventLevel(e.Kind), Kind: e.Kind, Text: e.Text, By: e.By})
+		out.Events = append(out.Events, eventView(e))
 	}
 	for _, a := range v.Advice {
 		out.Advice = append(out.Advice, dashboard.AdviceView{Level: dashboard.Level(a.Level), Text: a.Text, Command: a.Command})
 	}
-	return out, nil
+	return out
+}
+
+// totals are the fleet's of the last minute.
+func (v *overview) totals(b *backend) dashboard.TotalsView {
+	t := dashboard.TotalsView{Workers: len(b.living(v.Fleet))}
+	for _, s := range v.minute {
+		t.Calls, t.Requests, t.Input, t.Output = t.Calls+s.Calls, t.Requests+s.Requests, t.Input+s.InputTokens, t.Output+s.OutputTokens
+		t.Refused, t.Provider = t.Refused+s.Refused, t.Provider+s.Provider429
+	}
+	for _, r := range v.Runs {
+		t.Waiting += r.counts[jobs.Waiting] + r.counts[jobs.RetryWait]
+		if r.counts.Open() > 0 {
+			t.OpenRuns++
+		}
+	}
+	for _, l := range v.Lanes {
+		t.Waiting += int64(len(l.InPlace))
+	}
+	return t
 }
 
 func (b *backend) dashboardPauses(ctx context.Context) ([]dashboard.PauseView, error) {
@@ -65,6 +115,9 @@ func pauseViews(pauses []limiter.Pause) []dashboard.PauseView {
 	out := []dashboard.PauseView{}
 	for _, p := range pauses {
 		v := dashboard.PauseView{Target: p.Target(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since, Until: p.Until}
+		if p.Reason == scheduler.ReasonOperator || p.Reason == scheduler.ReasonBrake {
+			v.Resume = targetName(p) // each on its own: they are lifted one by one
+		}
 		if p.Reason == scheduler.ReasonHealth || p.Reason == scheduler.ReasonWindow {
 			v.Until = time.Time{} // a lease that is renewed as long as the reason holds
 		}
@@ -104,31 +157,9 @@ func eventLevel(kind string) dashboard.Level {
 	return dashboard.Note
 }
 
-// laneView shows the limits that bulk shares with those who wait.
-func laneView(s limiter.LaneState, now time.Time) dashboard.LaneView {
-	v := dashboard.LaneView{Name: s.Lane.Model}
-	if c := s.Cooldown; c != nil {
-		v.Level, v.Note = dashboard.Warn, fmt.Sprintf("resting until %s: %s %s", clock(c.Until, now), c.Reason, c.Detail)
-	}
-	if b := s.Broken(); b != nil {
-		v.Level, v.Note = dashboard.Bad, b.String()
-	}
-	for _, l := range s.Limits {
-		view := dashboard.LimitView{Name: l.Name, Limit: l.Effective, Used: l.Used, Micro: l.Unit == limiter.MicroUSD}
-		for _, c := range l.Classes {
-			view.Protected += max(0, c.Protected-c.Used)
-			if c.Class == "bulk" {
-				view.Room = c.Room
-			}
-		}
-		v.Limits = append(v.Limits, view)
-	}
-	return v
-}
-
 // classView adds the features of a class up.
 func (v *overview) classView(c limiter.Class) dashboard.ClassView {
-	out := dashboard.ClassView{Name: c.Name}
+	out := dashboard.ClassView{Name: c.Name, Pausable: c.Pausable}
 	var sum gemini.UsageSample
 	var all int64
 	for _, x := range v.minute {
@@ -144,15 +175,16 @@ func (v *overview) classView(c limiter.Class) dashboard.ClassView {
 		}
 	}
 	for _, l := range v.Lanes {
-		for _, leaf := range l.Leaves {
-			if leaf.Class == c.Name {
-				out.Waiting += leaf.Waiting
+		for _, caller := range l.InPlace {
+			if caller.Class == c.Name {
+				out.Waiting++
 			}
 		}
 	}
 	for _, r := range v.Runs {
 		if r.Class == c.Name {
 			out.InFlight += r.counts[jobs.Running]
+			out.Waiting += r.counts[jobs.Waiting] + r.counts[jobs.RetryWait]
 		}
 	}
 	for _, p := range v.Pauses {
@@ -167,7 +199,7 @@ func (r runStatus) view(now time.Time) dashboard.RunView {
 	c := r.counts
 	v := dashboard.RunView{
 		ID: r.ID, Name: r.Name, Class: r.Class, Total: r.Rows, Good: c[jobs.Done] + c[jobs.Cached], Bad: c.Bad() - c[jobs.Cancelled],
-		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(),
+		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(), Open: c.Open() > 0,
 	}
 	if r.ETA != nil {
 		v.ETA = *r.ETA

@@ -1,0 +1,64 @@
+// Refreshes what the page shows when the dashboard says that it has changed: one
+// line of server-sent events while the page is seen, and htmx fetches its content
+// anew. Without scripts a page is as true as its last reload.
+"use strict";
+(function () {
+  let line = null, missed = false;
+
+  function main() { return document.getElementById("live"); }
+  function say(text) { document.getElementById("state").textContent = text; }
+
+  // Nothing is taken away from somebody who types, chooses or marks it.
+  function busy() {
+    const chosen = document.getSelection(), at = document.activeElement;
+    return document.hidden || (chosen && !chosen.isCollapsed) ||
+      (main().contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName));
+  }
+
+  function refresh() {
+    if (!main().dataset.live) return;
+    if (busy()) { missed = true; return; }
+    missed = false;
+    htmx.trigger(main(), "changed");
+  }
+
+  function listen() {
+    const wanted = !document.hidden && main().dataset.live;
+    if (!wanted && line) { line.close(); line = null; }
+    if (!wanted || line) return;
+    line = new EventSource("/live");
+    line.addEventListener("changed", function () { say(""); refresh(); });
+    line.onopen = function () { say(""); };
+    line.onerror = function () {
+      say("not refreshed: the dashboard does not answer");
+      if (line.readyState === EventSource.CLOSED) { // for good, as after a login's end
+        line = null;
+        setTimeout(listen, 10000);
+      }
+    };
+  }
+
+  // What has the focus, and what is open, stays so across a refresh.
+  let focused = "", open = [];
+  function mark(e) { return e.id ? "#" + CSS.escape(e.id) : e.getAttribute("href") ? "a[href=\"" + CSS.escape(e.getAttribute("href")) + "\"]" : ""; }
+  document.addEventListener("htmx:beforeSwap", function () {
+    const at = document.activeElement;
+    focused = main().contains(at) ? mark(at) : "";
+    open = [...main().querySelectorAll("details[open][id]")].map(function (d) { return d.id; });
+  });
+  document.addEventListener("htmx:afterSwap", function () {
+    open.forEach(function (id) { const d = document.getElementById(id); if (d) d.open = true; });
+    const e = focused && main().querySelector(focused);
+    if (e && document.activeElement !== e) e.focus({ preventScroll: true });
+    listen();
+  });
+  document.addEventListener("htmx:responseError", function (e) {
+    if (e.detail.xhr.status === 401) { location.reload(); return; }
+    say("not refreshed: the dashboard answered " + e.detail.xhr.status);
+  });
+  document.addEventListener("htmx:sendError", function () { say("not refreshed: the dashboard does not answer"); });
+  document.addEventListener("visibilitychange", function () { listen(); if (!document.hidden) refresh(); });
+  document.addEventListener("focusout", function () { setTimeout(function () { if (missed) refresh(); }, 200); });
+  window.addEventListener("pagehide", function () { if (line) { line.close(); line = null; } });
+  window.addEventListener("pageshow", function () { listen(); });
+})();

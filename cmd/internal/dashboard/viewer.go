@@ -1,0 +1,49 @@
+package dashboard
+
+import "context"
+
+// Role is what somebody may do here.
+type Role string
+
+// The roles.
+const (
+	RoleView    Role = "view"
+	RoleOperate Role = "operate" // all that RoleView may, and actions
+)
+
+// may says whether the role covers what is needed; "" is needed for nothing.
+func (r Role) may(need Role) bool { return r == need || r == RoleOperate || need == "" }
+
+// Viewer is who asks.
+type Viewer struct {
+	Name string // of basic auth or the login form; "" is somebody without one
+	Role Role
+	From string // the address that the request came from
+}
+
+// By names the viewer for the record of what was done: "ana (dashboard)". It is
+// "dashboard" for somebody without a name. ("asynqmon" is taken: the scheduler
+// calls so who wrote asynq's own pause key.)
+func (v Viewer) By() string {
+	if v.Name == "" {
+		return byDashboard
+	}
+	return v.Name + " (" + byDashboard + ")"
+}
+
+const byDashboard = "dashboard"
+
+// personName is what a name may be: one line that is not long.
+func personName(s string) string { return cut(oneLine(printable(s)), 60) }
+
+type viewerKey struct{}
+
+func withViewer(ctx context.Context, v Viewer) context.Context {
+	return context.WithValue(ctx, viewerKey{}, v)
+}
+
+// viewerOf is who asks; behind the guard there always is somebody.
+func viewerOf(ctx context.Context) Viewer {
+	v, _ := ctx.Value(viewerKey{}).(Viewer)
+	return v
+}
