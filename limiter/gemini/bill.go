@@ -76,6 +76,16 @@ func (q Quote) pico(u Usage) (sum int64) {
 	return sum
 }
 
+// cacheSaved is what the cached part would cost more as fresh input, in pico-dollars.
+func (q Quote) cacheSaved(u Usage) int64 {
+	if u.Cached == 0 {
+		return 0
+	}
+	fresh := u
+	fresh.Cached, fresh.CachedByModality = 0, Modalities{}
+	return max(0, q.pico(fresh)-q.pico(u))
+}
+
 // each gives every product: (prompt − cached + results of tools)·input +
 // cached·cached price + (answer + thinking)·output, each modality at its own price
 // (https://ai.google.dev/gemini-api/docs/pricing), and searches.

@@ -136,7 +136,12 @@ type callGate struct {
 
 // Acquire is the call's own way of asking.
 func (g callGate) Acquire(_ context.Context, req limiter.Request) (*limiter.Permit, error) {
-	return g.c.askGate(req)
+	permit, err := g.c.askGate(req)
+	var denied *limiter.Denied
+	if errors.As(err, &denied) {
+		g.c.obs.waitedFor = denied.Reason
+	}
+	return permit, err
 }
 
 // Drop is the gate's, if it keeps places at all.

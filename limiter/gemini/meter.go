@@ -17,6 +17,7 @@ type MeterOptions struct {
 	Process  string           // names this process among those that count ("gateway host-a 4711"); default "process"
 	Every    time.Duration    // between flushes; default 1 s
 	Timeout  time.Duration    // of one script; default 2 s
+	Tenants  int              // that are told apart per process and hour; default 2,000, the rest are OtherFeature
 	Features int              // that are told apart per process and hour; default 200, the rest are OtherFeature
 	Pending  int              // counts kept apart while Redis is away; default 10,000, beyond that they are merged
 	Zone     *time.Location   // of the days that money is counted by; nil means America/Los_Angeles
@@ -33,7 +34,7 @@ func (o MeterOptions) filled() MeterOptions {
 	if o.Zone == nil {
 		o.Zone = pacific
 	}
-	o.Features, o.Pending = cmp.Or(o.Features, 200), cmp.Or(o.Pending, 10_000)
+	o.Features, o.Pending, o.Tenants = cmp.Or(o.Features, 200), cmp.Or(o.Pending, 10_000), cmp.Or(o.Tenants, fullTenants)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -74,6 +75,7 @@ type Meter struct {
 // cellKey is a count's place: whose, and the second in which it was counted.
 type cellKey struct {
 	second int64 // of opts.Now
+	kind   cellKind
 	usageKey
 }
 
@@ -89,7 +91,7 @@ func NewMeter(rdb redis.UniversalClient, scope limiter.Scope, opts MeterOptions)
 		m.keys = meterKeysAt(rampMeterRoot(scope))
 	}
 	m.process = label(m.opts.Process, 80) + "#" + newID()[:8]
-	m.names.most = m.opts.Features
+	m.names.most, m.names.mostTenants = m.opts.Features, m.opts.Tenants
 	go m.run()
 	return m
 }
@@ -109,8 +111,9 @@ func (m *Meter) Put(r Record) {
 	}
 	now := m.opts.Now()
 	key := m.names.key(r, now)
-	m.cell(cellKey{now.Unix(), key}).count(r)
+	m.cell(cellKey{now.Unix(), byFeature, key}).count(r)
 	if !m.opts.ramps {
+		m.countTenant(r, key, now)
 		m.noteRejection(r, key, now)
 		m.noteMoney(r, key)
 	}
@@ -122,6 +125,18 @@ func (m *Meter) counts(r Record) bool {
 		return false
 	}
 	return !m.opts.ramps || r.RampSide != ""
+}
+
+// countTenant counts a call by its tenant too, without durations: what is not a
+// tenant's is the rest of what is counted by feature.
+func (m *Meter) countTenant(r Record, key usageKey, now time.Time) {
+	if r.Path.Tenant == "" {
+		return
+	}
+	key.feature = known(m.names.tenants, label(r.Path.Tenant, 64), m.names.mostTenants)
+	c := m.cell(cellKey{now.Unix(), byTenant, key})
+	c.count(r)
+	c.Latency, c.FirstToken, c.Waited = Histogram{}, Histogram{}, Histogram{}
 }
 
 func (m *Meter) cell(k cellKey) *UsageSample {
@@ -232,8 +247,11 @@ func (m *Meter) pending() int {
 
 // names bounds how many names become fields, since callers may choose them.
 type names struct {
-	most     int // features an hour
+	most        int // features an hour
+	mostTenants int
+
 	hour     int64
+	tenants  map[string]bool
 	features map[string]bool
 	lanes    map[string]bool
 	classes  map[string]bool
@@ -245,7 +263,7 @@ const mostLanes, mostClasses = 100, 30
 func (n *names) key(r Record, now time.Time) usageKey {
 	if hour := now.Unix() / 3600; hour != n.hour || n.features == nil {
 		n.hour = hour
-		n.features, n.lanes, n.classes = map[string]bool{}, map[string]bool{}, map[string]bool{}
+		n.features, n.lanes, n.classes, n.tenants = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	}
 	return usageKey{
 		known(n.lanes, label(laneKey(r.Lane), 200), mostLanes),

@@ -12,6 +12,7 @@ import (
 func (s *UsageSample) count(r Record) {
 	waited := time.Duration(r.WaitMS) * time.Millisecond
 	s.countDegraded(r)
+	s.countCauses(r)
 	switch {
 	case r.Sent:
 		s.Calls, s.Sent = s.Calls+1, s.Sent+1
@@ -80,6 +81,10 @@ func (s *UsageSample) countUse(r Record) {
 	s.InputTokens += r.Used[limiter.InputTokens]
 	s.OutputTokens += r.Used[limiter.OutputTokens]
 	s.TotalTokens += r.Used[limiter.TotalTokens]
+	if r.Usage != nil {
+		s.CachedTokens += min(r.Usage.Cached, r.Usage.Prompt)
+	}
+	s.CacheSavedMicroUSD += r.CacheSaved
 	if r.MicroUSD != nil {
 		s.MicroUSD += *r.MicroUSD
 	} else {

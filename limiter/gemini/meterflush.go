@@ -29,8 +29,9 @@ type parcel struct {
 }
 
 type cell struct {
-	at  time.Time // of opts.Now
-	key usageKey
+	at   time.Time // of opts.Now
+	kind cellKind
+	key  usageKey
 	*UsageSample
 }
 
@@ -44,7 +45,7 @@ func (m *Meter) take(alive bool) *parcel {
 		if len(p.cells) == parcelRows {
 			break
 		}
-		p.cells = append(p.cells, cell{time.Unix(k.second, 0), k.usageKey, c})
+		p.cells = append(p.cells, cell{time.Unix(k.second, 0), k.kind, k.usageKey, c})
 		delete(m.cells, k)
 	}
 	for k, r := range m.rejections {
@@ -80,7 +81,7 @@ func (m *Meter) args(p *parcel) []any {
 	args := []any{clock, m.process, p.seq, stepsArg(), len(p.cells), len(p.rejections), len(p.money), moneyKept.Milliseconds()}
 	for _, c := range p.cells {
 		other := usageKey{c.key.lane, c.key.class, OtherFeature}
-		args = append(args, m.age(c.at), c.key.field(), other.field(), c.pack())
+		args = append(args, m.age(c.at), string(c.kind), c.key.field(), other.field(), c.pack())
 	}
 	for _, r := range p.rejections {
 		text, _ := json.Marshal(r) // plain strings and integers always can be written

@@ -1,8 +1,8 @@
 package gemini
 
 import (
+	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +38,8 @@ func (s Step) Kept() time.Duration { return steps[s].kept }
 //
 //	…:meter                  hash: process → "sequence lastSeen"
 //	…:meter:WIDTH:INDEX      hash of a bucket: region/model|class|feature → counts
+//	…:meter:t:10000:INDEX    hash of a bucket: region/model|class|tenant → counts
+//	…:meter:history…         what is made of them (historykeys.go)
 //	…:meter:rejections       list of "atMS|Rejection as JSON", newest first
 //	…:meter:money:DAY        hash: model|class|feature|tenant|run → [micro-dollars, calls, input, output tokens]
 type meterKeys struct{ root, rejections string }
@@ -50,21 +52,47 @@ func meterKeysAt(root string) meterKeys {
 	return meterKeys{root: root, rejections: root + ":rejections"}
 }
 
+func (k meterKeys) tenants(index int64) string {
+	return fmt.Sprintf("%s:%s%d:%d", k.root, byTenant, tenantWidth.Milliseconds(), index)
+}
+
 func (k meterKeys) bucket(s Step, index int64) string {
 	return fmt.Sprintf("%s:%d:%d", k.root, s.Width().Milliseconds(), index)
 }
 
-// stepsArg tells the script every step's width and keeping time in ms.
+// What is counted by tenant is only needed until the history has taken it.
+const (
+	tenantWidth = 10 * time.Second
+	tenantKept  = 15 * time.Minute
+)
+
+// cellKind tells by whom a count is told apart; it is part of its bucket's key.
+type cellKind string
+
+const (
+	byFeature cellKind = ""
+	byTenant  cellKind = "t:"
+)
+
+// How many names a bucket tells apart; the others are OtherFeature.
+const fullFeatures, fullTenants = 1000, 2000
+
+// stepsArg tells the script how many names a bucket of each kind tells apart, and
+// every step's width and keeping time in ms.
 func stepsArg() string {
-	var parts []string
+	own := []int64{fullFeatures}
 	for _, s := range steps {
-		parts = append(parts, strconv.FormatInt(s.width.Milliseconds(), 10), strconv.FormatInt(s.kept.Milliseconds(), 10))
+		own = append(own, s.width.Milliseconds(), s.kept.Milliseconds())
 	}
-	return "[" + strings.Join(parts, ",") + "]"
+	text, _ := json.Marshal(map[cellKind][]int64{ // integers always can be written
+		byFeature: own,
+		byTenant:  {fullTenants, tenantWidth.Milliseconds(), tenantKept.Milliseconds()},
+	})
+	return string(text)
 }
 
 // usageKey is whose a count is.
-type usageKey struct{ lane, class, feature string } // lane is region/model
+type usageKey struct{ lane, class, feature string } // lane is region/model; feature is a tenant where it is told apart by that
 
 func (k usageKey) field() string { return k.lane + "|" + k.class + "|" + k.feature }
 

@@ -43,6 +43,8 @@ type Observation struct {
 	Asked      string           // the model that the caller named
 	Called     string           // the model that the call went to, or was to go to: an alias's, or one that a ramp moved it to
 	caller     Caller
+	cacheSaved int64          // Record.CacheSaved
+	waitedFor  limiter.Reason // Record.WaitedFor
 }
 
 type observationKey struct{}

@@ -49,6 +49,7 @@ func (c *call) priceOf(u Usage) {
 	q, known := book.Quote(c.model.PricedAs(book, c.route.model), u.Prompt, u.Tier, at)
 	c.obs.PicoUSD, c.obs.Priced, c.obs.Price = q.pico(u), known, q.state()
 	c.obs.MicroUSD = c.t.change.charge(changeKey{c.obs.Lane, c.caller.Path, c.caller.Class, c.caller.Feature}, c.obs.PicoUSD)
+	c.obs.cacheSaved = q.cacheSaved(u) / picoPerMicro
 	if q.Expired {
 		c.t.doubts.note(q.Model, c.t.cfg.Now(), func(n int64) {
 			c.t.log.Warn("the price of the model has expired: its dearest known is charged; put the new one into the file that spend.prices names",

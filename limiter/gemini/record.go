@@ -52,7 +52,13 @@ type Record struct {
 	Finish   string `json:"finish,omitempty"`
 	Error    string `json:"error,omitempty"`     // redacted, at most 300 bytes
 	MicroUSD *int64 `json:"micro_usd,omitempty"` // what was charged by the price book; sums of it are exact
-	Assumed  bool   `json:"assumed,omitempty"`   // the cost is assumed: the answer broke off before it said what it took
+	// CacheSaved is what the input that the provider had in its cache would have cost
+	// more as fresh input, in micro-dollars.
+	CacheSaved int64 `json:"cache_saved_micro_usd,omitempty"`
+	// WaitedFor is what the call waited for in place, before its permit or its
+	// refusal; "" when it did not wait.
+	WaitedFor limiter.Reason `json:"waited_for,omitempty"`
+	Assumed   bool           `json:"assumed,omitempty"` // the cost is assumed: the answer broke off before it said what it took
 	// Price is "unknown" or "expired" when the dearest was charged.
 	Price PriceState `json:"price,omitempty"`
 	// Degraded is what the caller got in the place of this call's answer. Another
@@ -110,7 +116,7 @@ func (c *call) put(err error) {
 		Estimate: o.Estimate, RuleIn: c.guess.Input, MostOut: c.guess.Output, Used: o.Used, Decision: o.Decision,
 		WaitMS: o.Waited.Milliseconds(), TookMS: o.Took.Milliseconds(), FirstMS: firstMS(o.FirstToken),
 		Sent: !c.sentAt.IsZero(), Status: o.Status, Finish: o.Finish, Over: o.Over, Lent: c.lent, Soft: o.Soft,
-		Degraded: o.Degraded, Instead: c.caller.Instead,
+		Degraded: o.Degraded, Instead: c.caller.Instead, WaitedFor: o.waitedFor,
 	}
 	c.recordLane(&r)
 	c.recordRoute(&r)
@@ -139,7 +145,7 @@ func (c *call) recordEnd(r *Record, err error) {
 	r.Price = o.Price
 	if o.costed() {
 		cost := o.MicroUSD
-		r.MicroUSD, r.Assumed = &cost, o.Assumed
+		r.MicroUSD, r.Assumed, r.CacheSaved = &cost, o.Assumed, o.cacheSaved
 	}
 	if d := o.Denied; d != nil {
 		r.Refusal, r.Limit = d.Reason, d.Limiter

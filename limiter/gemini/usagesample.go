@@ -53,9 +53,16 @@ type UsageSample struct {
 	Degraded   [len(DegradeCauses)]int64
 	DegradedBy [len(degradeKinds)]int64
 
+	CachedTokens       int64 // of InputTokens: those that the provider had in its cache
+	CacheSavedMicroUSD int64 // what they would have cost more as fresh input, by the price book
+	ReusedRows         int64 // no calls: rows of a run whose good result was there already
+	ReusedMicroUSD     int64 // what those results had cost
+
 	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
 	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
 	Waited     Histogram // of Calls: for the permit
+
+	tallies Histogram // of things by code (usagetally.go) instead of by duration
 }
 
 // OtherFeature stands for all features beyond those that are told apart.
@@ -78,7 +85,7 @@ func (s *UsageSample) counters() []*int64 {
 	for i := range s.DegradedBy {
 		list = append(list, &s.DegradedBy[i])
 	}
-	return list
+	return append(list, &s.CachedTokens, &s.CacheSavedMicroUSD, &s.ReusedRows, &s.ReusedMicroUSD)
 }
 
 // DegradedByCause is Degraded by name, without zeros.
@@ -104,7 +111,7 @@ func (s *UsageSample) DegradedByKind() map[DegradeKind]int64 {
 }
 
 func (s *UsageSample) histograms() []*Histogram {
-	return []*Histogram{&s.Latency, &s.FirstToken, &s.Waited}
+	return []*Histogram{&s.Latency, &s.FirstToken, &s.Waited, &s.tallies}
 }
 
 // Merge adds another sample's counts; whose they are and when stays as it is.
@@ -165,8 +172,11 @@ func (s *UsageSample) unpack(text string) error {
 			*n = counts[i]
 		}
 	}
-	for _, h := range s.histograms() {
+	for i, h := range s.histograms() {
 		n := next()
+		if n < 0 && i == len(s.histograms())-1 {
+			break // an older version had no tallies
+		}
 		if n < 0 {
 			return fmt.Errorf("counts are cut: %q", text)
 		}

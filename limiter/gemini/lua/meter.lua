@@ -2,9 +2,10 @@
 --
 -- KEYS[1] hash of processes, whose name begins every bucket's; KEYS[2] list of rejections
 -- ARGV[1] now in ms ('' = Redis's TIME), ARGV[2] process, ARGV[3] number of the parcel
--- ARGV[4] "[width, kept, ...]" in ms of each step, ARGV[5] counts n, ARGV[6] rejections m,
+-- ARGV[4] {"": [fields of a full bucket, width, kept, ...], "t:": ...}: the steps in ms of counts by
+--   feature and by tenant, ARGV[5] counts n, ARGV[6] rejections m,
 -- ARGV[7] sums of money x, ARGV[8] ms that a day of these is kept
--- then n x (age in ms, field, field when the bucket is full, counts as UsageSample.pack writes them)
+-- then n x (age in ms, "" or "t:", field, field when the bucket is full, counts as UsageSample.pack writes them)
 -- then m x (age in ms, rejection as JSON)
 -- then x x (day, field, field when the day is full, "[micro-dollars, calls, input, output]")
 -- Returns {now, 1 when it was added, 0 when it had been before}
@@ -12,7 +13,7 @@
 -- Keys are made here, since Redis's clock says which bucket it is. All have the
 -- hash tag of KEYS[1].
 local call, floor, format = redis.call, math.floor, string.format
-local FULL = 1000          -- fields of a bucket, after which new features are counted as one
+local FULL = 1000          -- fields of a day's money, after which new names are counted as one
 local GONE = 3600000       -- ms after which a silent process is forgotten
 local REJECTIONS = 500     -- entries kept
 
@@ -48,8 +49,8 @@ local function pack(t)
   return format(formats[n], unpack(t))
 end
 
--- add gives the sum of two counts: of the counters by place, of the three
--- histograms by bin.
+-- add gives the sum of two counts: of the counters by place, of the histograms
+-- by bin. One that an older version wrote has fewer of them.
 local function add(a, b)
   local n = math.max(a[1], b[1])
   local out = {n}
@@ -57,8 +58,8 @@ local function add(a, b)
     out[1 + i] = (i <= a[1] and a[1 + i] or 0) + (i <= b[1] and b[1 + i] or 0)
   end
   local i, j, o = a[1] + 2, b[1] + 2, n + 1
-  for _ = 1, 3 do
-    local iend, jend, head = i + 2 * a[i], j + 2 * b[j], o + 1
+  while a[i] or b[j] do
+    local iend, jend, head = i + 2 * (a[i] or 0), j + 2 * (b[j] or 0), o + 1
     i, j, o = i + 1, j + 1, o + 1
     while i <= iend or j <= jend do
       if j > jend or (i <= iend and a[i] < b[j]) then
@@ -81,14 +82,14 @@ end
 local steps = cjson.decode(ARGV[4])
 local touched = {}
 
-local function put(at, width, kept, field, other, text, counts)
+local function put(kind, full, at, width, kept, field, other, text, counts)
   local index = floor(at / width)
   local ends = (index + 1) * width + kept
   if ends <= now then return end
-  local key = format('%s:%d:%d', KEYS[1], width, index)
+  local key = format('%s:%s%d:%d', KEYS[1], kind, width, index)
   touched[key] = ends
   local old = call('HGET', key, field)
-  if not old and call('HLEN', key) >= FULL then
+  if not old and call('HLEN', key) >= full then
     field = other
     old = call('HGET', key, field)
   end
@@ -98,12 +99,12 @@ end
 
 local p = 8
 for _ = 1, tonumber(ARGV[5]) do
-  local at, text = now - tonumber(ARGV[p + 1]), ARGV[p + 4]
-  local counts = cjson.decode(text)
-  for s = 1, #steps, 2 do
-    put(at, steps[s], steps[s + 1], ARGV[p + 2], ARGV[p + 3], text, counts)
+  local at, kind, text = now - tonumber(ARGV[p + 1]), ARGV[p + 2], ARGV[p + 5]
+  local counts, own = cjson.decode(text), steps[kind]
+  for s = 2, #own, 2 do
+    put(kind, own[1], at, own[s], own[s + 1], ARGV[p + 3], ARGV[p + 4], text, counts)
   end
-  p = p + 4
+  p = p + 5
 end
 for key, ends in pairs(touched) do
   call('PEXPIREAT', key, format('%d', ends))

@@ -1,0 +1,63 @@
+package gemini
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// RefusedBy are the limiter's refusals by the limit that bound and whose it was
+// ("lane rpm", "tenant input_tpm", "class rpm": there was room, but not for the
+// class), or by the reason where no limit did ("paused"); the most first. Those that
+// went into a line (Queued) are among them.
+func (s UsageSample) RefusedBy() []Count {
+	return s.counts(tallyRefused, func(code int64) string {
+		if code < reasonAt {
+			return nameOf(tallyScopes, code/codesOf) + " " + nameOf(tallyLimits, code%codesOf)
+		}
+		if i := int(code - reasonAt - 1); i >= 0 && i < len(refusalReasons) {
+			return string(refusalReasons[i])
+		}
+		return "to save money"
+	})
+}
+
+// RefusedThere are the provider's refusals by its reason: "rpm", "capacity".
+func (s UsageSample) RefusedThere() []Count {
+	return s.counts(tallyTheirs, func(code int64) string { return nameOf(tallyTheir, code) })
+}
+
+// Retried are the rows that had been dispatched to a worker and come again, by what
+// sent them back: "own limiter", "provider 429", "provider 5xx", "no answer".
+func (s UsageSample) Retried() []Count {
+	return s.counts(tallyRetried, func(code int64) string { return nameOf(tallyRetry, code) })
+}
+
+// WaitedFor is for how many milliseconds callers waited in place, by what for.
+func (s UsageSample) WaitedFor() []Count {
+	return s.counts(tallyWaited, func(code int64) string { return nameOf(tallyWaits, code) })
+}
+
+// counts gives the tallies of one kind, which begin at a code.
+func (s UsageSample) counts(begin int64, name func(code int64) string) []Count {
+	sums := map[string]int64{}
+	for _, b := range s.tallies.bins {
+		if b.bucket >= begin && b.bucket < begin+1000 {
+			sums[name(b.bucket-begin)] += b.n
+		}
+	}
+	out := make([]Count, 0, len(sums))
+	for name, n := range sums {
+		out = append(out, Count{name, n})
+	}
+	slices.SortFunc(out, func(a, b Count) int { return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Name, b.Name)) })
+	return out
+}
+
+// nameOf is "other" for what a newer version counted.
+func nameOf(list []string, code int64) string {
+	if code < 0 || code >= int64(len(list)) {
+		return otherLabel
+	}
+	return list[code]
+}
