@@ -21,18 +21,32 @@ var meterReadLua string
 
 var meterReadScript = redis.NewScript(meterReadLua)
 
-// readBuckets bounds one read: an hour of minutes, some 2 ms of Redis's time.
-const readBuckets = 60
+// bucketsAtOnce bounds one read: an hour of minutes, some 2 ms of Redis's time.
+const bucketsAtOnce = 60
 
 // ReadMeter gives what was counted in the buckets that begin before to and end
 // after from, by time, model, class and feature. Times are of Redis's clock; the
-// bucket of now is not full yet. Two hours of minutes are two round trips, a
-// week of hours three.
+// bucket of now is not full yet. Two hours of minutes are three round trips, a
+// week of hours four.
 func ReadMeter(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, step Step, from, to time.Time) ([]UsageSample, error) {
 	return readMeter(ctx, rdb, newMeterKeys(scope), step, from, to)
 }
 
+// readMeter reads buckets, and those that were packed.
 func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time) ([]UsageSample, error) {
+	got, err := readBuckets(ctx, rdb, keys, step, from, to)
+	if err != nil {
+		return nil, err
+	}
+	from = later(from, to.Add(-step.Kept()-step.Width()))
+	got, err = addPacked(ctx, rdb, keys, step, from, to, got)
+	if err != nil {
+		return nil, fmt.Errorf("gemini: usage: %w", err)
+	}
+	return got, nil
+}
+
+func readBuckets(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time) ([]UsageSample, error) {
 	if int(step) >= len(steps) {
 		return nil, fmt.Errorf("gemini: no meter has step %d", step)
 	}
@@ -42,8 +56,8 @@ func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, s
 		first = end - most // what is older has expired, if the caller's clock is right
 	}
 	r := meterReader{ctx: ctx, rdb: rdb, keys: keys, step: step}
-	for ; first < end; first += readBuckets {
-		if err := r.read(first, min(first+readBuckets, end)); err != nil {
+	for ; first < end; first += bucketsAtOnce {
+		if err := r.read(first, min(first+bucketsAtOnce, end)); err != nil {
 			return nil, fmt.Errorf("gemini: usage: %w", err)
 		}
 	}
@@ -59,7 +73,7 @@ type meterReader struct {
 }
 
 func (r *meterReader) read(first, end int64) error {
-	keys := make([]string, 0, readBuckets)
+	keys := make([]string, 0, bucketsAtOnce)
 	for i := first; i < end; i++ {
 		keys = append(keys, r.keys.bucket(r.step, i))
 	}

@@ -25,6 +25,7 @@ type outlet struct {
 	learning  *gemini.Learning
 	kept      gemini.Records // both
 	unwatch   context.CancelFunc
+	history   chan struct{} // closed when the historian has ended
 }
 
 // newOutlet opens it; process names who counts ("worker", "gateway"). One that
@@ -73,11 +74,22 @@ func (b *backend) newOutlet(process string, observe bool, metrics *gemini.Metric
 	ctx, cancel := context.WithCancel(context.Background())
 	o.unwatch = cancel
 	go o.transport.WatchKey(ctx)
+	o.keepHistory(ctx, b)
 	if process == "gateway" { // rows are not moved
 		_ = routes.Refresh(ctx) // Watch tells what is wrong, and tries again
 		go routes.Watch(ctx)
 	}
 	return o, nil
+}
+
+// keepHistory makes the history of use, as long as no other process does.
+func (o *outlet) keepHistory(ctx context.Context, b *backend) {
+	h := gemini.NewHistorian(b.rdb, b.conf.scope(), gemini.HistorianOptions{Lanes: b.lim, Logger: b.log})
+	o.history = make(chan struct{})
+	go func() {
+		defer close(o.history)
+		h.Run(ctx)
+	}()
 }
 
 // processName tells processes of a kind apart: worker:host:pid.
@@ -91,6 +103,7 @@ func processName(kind string) string {
 func (o *outlet) close(log *slog.Logger) {
 	if o.unwatch != nil {
 		o.unwatch()
+		<-o.history
 	}
 	o.learning.Close()
 	if err := firstError(o.records.Close(), o.meter.Close(), o.ramps.Close()); err != nil {

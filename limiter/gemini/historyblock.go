@@ -1,0 +1,194 @@
+package gemini
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// columns are a series' numbers: by field (fieldOf…), one for each step.
+type columns map[int][]int64
+
+// block is what was counted in a stretch of time: series of equal steps.
+type block struct {
+	begin  time.Time
+	step   time.Duration
+	n      int       // steps
+	until  time.Time // it has all that was counted before this
+	series map[string]columns
+}
+
+func newBlock(begin time.Time, step time.Duration, n int) *block {
+	return &block{begin: begin, step: step, n: n, series: map[string]columns{}}
+}
+
+// add counts n of a field in one step of a series.
+func (b *block) add(name string, step, field int, n int64) {
+	if n == 0 || step < 0 || step >= b.n {
+		return
+	}
+	cols := b.series[name]
+	if cols == nil {
+		cols = columns{}
+		b.series[name] = cols
+	}
+	if cols[field] == nil {
+		cols[field] = make([]int64, b.n)
+	}
+	cols[field][step] += n
+}
+
+// merge adds a series' columns to another's.
+func (b *block) merge(name string, from columns) {
+	for field, ns := range from {
+		for step, n := range ns {
+			b.add(name, step, field, n)
+		}
+	}
+}
+
+// blockVersion is the first byte. A reader passes over what it does not know.
+const blockVersion = 1
+
+var errBlock = errors.New("a block of the history is cut or of a newer version")
+
+var (
+	packer = sync.OnceValue(func() *zstd.Encoder {
+		w, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(1<<18))
+		return w // only wrong options fail
+	})
+	unpacker = sync.OnceValue(func() *zstd.Decoder {
+		r, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+		return r
+	})
+)
+
+// pack writes a block: version, begin, step and until in ms, number of steps; then,
+// compressed, for each series its name, the bytes of its columns, and for each
+// column its field, which steps are not zero, and these.
+func (b *block) pack() []byte {
+	var body []byte
+	for _, name := range slices.Sorted(maps.Keys(b.series)) {
+		cols := b.series[name].pack()
+		body = append(binary.AppendUvarint(body, uint64(len(name))), name...)
+		body = append(binary.AppendUvarint(body, uint64(len(cols))), cols...)
+	}
+	out := []byte{blockVersion}
+	for _, n := range []int64{b.begin.UnixMilli(), b.step.Milliseconds(), b.until.UnixMilli(), int64(b.n)} {
+		out = binary.AppendVarint(out, n)
+	}
+	return packer().EncodeAll(body, out)
+}
+
+func (c columns) pack() (out []byte) {
+	last := 0
+	for _, field := range slices.Sorted(maps.Keys(c)) {
+		ns := c[field]
+		marks := make([]byte, (len(ns)+7)/8)
+		for i, n := range ns {
+			if n != 0 {
+				marks[i/8] |= 1 << (i % 8)
+			}
+		}
+		out = append(binary.AppendUvarint(out, uint64(field-last)), marks...)
+		for _, n := range ns {
+			if n != 0 {
+				out = binary.AppendVarint(out, n)
+			}
+		}
+		last = field
+	}
+	return out
+}
+
+// packedBlock is a block of which the head is read.
+type packedBlock struct {
+	block
+	body []byte
+}
+
+func openBlock(text []byte) (packedBlock, error) {
+	p := packedBlock{}
+	if len(text) == 0 || text[0] != blockVersion {
+		return p, errBlock
+	}
+	var head [4]int64
+	text = text[1:]
+	for i := range head {
+		n, size := binary.Varint(text)
+		if size <= 0 {
+			return p, errBlock
+		}
+		head[i], text = n, text[size:]
+	}
+	if head[1] <= 0 || head[3] <= 0 || head[3] > 10_000 {
+		return p, errBlock
+	}
+	p.begin, p.step, p.until, p.n = time.UnixMilli(head[0]), time.Duration(head[1])*time.Millisecond, time.UnixMilli(head[2]), int(head[3])
+	p.body = text
+	return p, nil
+}
+
+// each gives the numbers that are not zero of the series that are wanted. Those of
+// one that is not are not looked at.
+func (p packedBlock) each(want func(name string) bool, take func(name string, field, step int, n int64)) error {
+	body, err := unpacker().DecodeAll(p.body, nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBlock, err)
+	}
+	for len(body) > 0 {
+		var name, cols []byte
+		if name, body, err = cutBytes(body); err != nil {
+			return err
+		}
+		if cols, body, err = cutBytes(body); err != nil {
+			return err
+		}
+		if s := string(name); want(s) {
+			if err := p.columns(cols, func(field, step int, n int64) { take(s, field, step, n) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func cutBytes(b []byte) (head, rest []byte, err error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return nil, nil, errBlock
+	}
+	return b[size : size+int(n)], b[size+int(n):], nil
+}
+
+func (p packedBlock) columns(b []byte, take func(field, step int, n int64)) error {
+	field := 0
+	for len(b) > 0 {
+		d, size := binary.Uvarint(b)
+		marks := (p.n + 7) / 8
+		if size <= 0 || len(b) < size+marks {
+			return errBlock
+		}
+		field += int(d)
+		set := b[size : size+marks]
+		b = b[size+marks:]
+		for step := range p.n {
+			if set[step/8]&(1<<(step%8)) == 0 {
+				continue
+			}
+			n, size := binary.Varint(b)
+			if size <= 0 {
+				return errBlock
+			}
+			b = b[size:]
+			take(field, step, n)
+		}
+	}
+	return nil
+}
