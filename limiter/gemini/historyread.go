@@ -239,7 +239,7 @@ func (r *historyReader) count(name string, at, from time.Time, field int, n int6
 // tail reads what no block has yet.
 func (r *historyReader) tail(ctx context.Context, from time.Time) error {
 	from = later(from, r.now.Add(-tenantKept)).Truncate(tierFine.step)
-	to := earlier(r.q.To, r.now)
+	to := earlier(r.q.To, r.now.Truncate(tierFine.step).Add(tierFine.step)) // with what is counted now
 	n := int((to.Sub(from) + tierFine.step - 1) / tierFine.step)
 	if n <= 0 {
 		return nil
@@ -259,7 +259,7 @@ func (r *historyReader) tail(ctx context.Context, from time.Time) error {
 			}
 		}
 	}
-	r.known = to
+	r.known = earlier(to, r.now)
 	r.found = append(r.found, Interval{from, to})
 	return nil
 }
