@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Attachment is a file that goes with a request, inline.
@@ -76,7 +78,16 @@ func (a *Attachment) judge(content []byte) error {
 }
 
 func (a *Attachment) tooLarge(size int64) error {
-	return a.problem(fmt.Sprintf("the file has %d bytes; a request takes %d bytes of files", size, MaxAttachments), "make it smaller, or upload it to the Files API and send the request as a Gemini batch line")
+	return a.problem(fmt.Sprintf("the file has %s; a request takes %s of files", sizeWords(size), sizeWords(MaxAttachments)), "make it smaller, or upload it to the Files API and send the request as a Gemini batch line")
+}
+
+// sizeWords is a size for people. What is just over a limit is told in bytes: in
+// larger units it would read as the limit itself.
+func sizeWords(n int64) string {
+	if n > MaxAttachments && humanize.IBytes(uint64(n)) == humanize.IBytes(MaxAttachments) {
+		return humanize.Comma(n) + " bytes"
+	}
+	return humanize.IBytes(uint64(max(n, 0)))
 }
 
 func (a *Attachment) problem(what, remedy string) error {
@@ -97,7 +108,7 @@ func (r *Request) Attach(find func(path string) (Attachment, error)) error {
 			*f = got
 		}
 		if all += f.Size; all > MaxAttachments {
-			return f.problem(fmt.Sprintf("the row's files have %d bytes together; a request takes %d", all, MaxAttachments), "make them smaller, or fewer")
+			return f.problem(fmt.Sprintf("the row's files have %s together; a request takes %s", sizeWords(all), sizeWords(MaxAttachments)), "make them smaller, or fewer")
 		}
 	}
 	return nil

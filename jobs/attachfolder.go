@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -21,6 +22,23 @@ type fileFolder struct {
 // filesKnown bounds what is remembered of files; a file that was forgotten is read
 // again.
 const filesKnown = 100_000
+
+// checkFolder refuses a folder that was given and is none, once and not for each row.
+func checkFolder(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Problem{What: fmt.Sprintf("--files %s: there is no such folder", dir), Remedy: "name the folder of the files that rows name; without --files it is the input's own"}
+	case err != nil:
+		return &Problem{What: fmt.Sprintf("--files %s: it may not be looked into by this user", dir), Remedy: "name a folder that may be read"}
+	case !st.IsDir():
+		return &Problem{What: fmt.Sprintf("--files %s: it is a file, not a folder", dir), Remedy: "name the folder that the file is in"}
+	}
+	return nil
+}
 
 // folder is that of the input's first file.
 func (ss sources) folder() string { return filepath.Dir(ss[0].path) }

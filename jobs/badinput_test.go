@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 		{"broken.jsonl", "{\"id\":\"a\"}\n{\"id\":\"b\",}\n42\n", "x", "broken.jsonl:2:11: invalid JSON: invalid character '}' looking for beginning of object key string\n    each line must be one whole JSON object\nbroken.jsonl:3: a JSON value that is not an object\n    write the row as {\"id\": …, \"field\": …}"},
 		{"surrogate.jsonl", `{"id":"a","text":"\ud83d\ude00 ok"}` + "\n" + `{"id":"b","text":"\\ud83d"}` + "\n" + `{"id":"c","text":"half \ud83d"}` + "\n", "{{.text}}", "surrogate.jsonl:3: row \"c\", field \"text\": half a character (\\ud83d), which is no text\n    repair it where the file is made: an emoji was probably cut in two"},
 		{"twice.jsonl", `{"id":"a","text":"x","text":"y"}`, "{{.text}}", "twice.jsonl:1: row \"a\", field \"text\": the field occurs twice in this object\n    remove one"},
-		{"wrong type.jsonl", `{"id":"a","tags":"x"}`, `{{join ", " .tags}}`, "wrong type.jsonl:1: row \"a\": template, line 1: at <join \", \" .tags>: error calling join: join wants a list, not a string\n    the template has to hold for every row: write {{if …}}…{{end}} around this place, or mend the row"},
+		{"wrong type.jsonl", `{"id":"a","tags":"x"}`, `{{join ", " .tags}}`, "wrong type.jsonl:1: row \"a\": template, line 1: {{join \", \" .tags}}: join wants a list, not a string\n    the template has to hold for every row: write {{if …}}…{{end}} around this place, or mend the row"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := Input{Path: file(t, c.name, []byte(c.content))}

@@ -46,9 +46,12 @@ func (p *pass) startCSV(r io.Reader) {
 	}
 	p.rows, p.header = c, c.header
 	if col := p.spec.idColumn(); len(found) == 0 && col != RowNumbers && !slices.Contains(c.header, col) {
+		remedy := "name another with --id-column, or take the row's number with --id-column '#'; if line 1 is not a header, add one"
+		if like := sameButCase(c.header, col); like != "" {
+			remedy = fmt.Sprintf("capitals count: give --id-column %s, or rename the column", like)
+		}
 		p.problems.add(Problem{
-			Line: 1, Field: col, What: "no such column, which is to identify the rows; there are: " + listed(c.header),
-			Remedy: "name another with --id-column, or take the row's number with --id-column '#'; if line 1 is not a header, add one",
+			Line: 1, Field: col, What: "no such column, which is to identify the rows; there are: " + listed(c.header), Remedy: remedy,
 		})
 	}
 }

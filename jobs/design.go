@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,11 +27,11 @@ type designFile struct {
 
 // designForm is what makes one answer.
 type designForm struct {
-	System   line       `yaml:"system"`
-	Prompt   line       `yaml:"prompt"`
-	Turns    []turnFile `yaml:"turns"`
-	Settings Settings   `yaml:"settings"`
-	Schema   schemaNode `yaml:"schema"`
+	System   line         `yaml:"system"`
+	Prompt   line         `yaml:"prompt"`
+	Turns    []turnFile   `yaml:"turns"`
+	Settings settingsFile `yaml:"settings"`
+	Schema   schemaNode   `yaml:"schema"`
 }
 
 type turnFile struct {
@@ -93,8 +94,20 @@ func (r *designReader) explain(err error) error {
 	if strings.HasPrefix(msg, "unknown field") {
 		msg += "; there are: system, prompt, turns (role, text, file, parts, from), settings, schema, outputs"
 	}
-	return r.wrong(at, "%s", msg)
+	return r.wrong(at, "%s", yamlWords.Replace(definedTwice.ReplaceAllString(msg, "$1 is there twice, first in line $2")))
 }
+
+// What the YAML library says in its own terms.
+var (
+	definedTwice = regexp.MustCompile(`^mapping key (".*") already defined at \[(\d+):\d+\]$`)
+	yamlWords    = strings.NewReplacer(
+		"string was used where", "a text stands where", "int was used where", "a number stands where", "float was used where", "a number stands where",
+		"sequence was used where", "a list stands where", "bool was used where", "true or false stands where", "null was used where", "nothing stands where",
+		"mapping was used where", "an object stands where",
+		"mapping is expected", "keys with values (key: value) are wanted", "sequence is expected", "a list (- …) is wanted",
+		"could not find end character of double-quoted text", `a " that ends the text is missing`, "could not find end character of single-quoted text", "a ' that ends the text is missing",
+	)
+)
 
 func (r *designReader) design(f designFile) (Design, error) {
 	var d Design
@@ -148,7 +161,7 @@ func (r *designReader) form(f designForm, base Settings, bare bool, key string) 
 	}
 	o.Settings = f.Settings.Over(base)
 	if err := o.Settings.check(); err != nil {
-		return o, r.wrong(0, "%ssettings: %v", key, err)
+		return o, r.wrong(f.Settings.line, "%ssettings: %v", key, err)
 	}
 	return o, r.schema(f.Schema, &o.Settings, key)
 }

@@ -182,8 +182,15 @@ func TestDesignErrorsNameTheLine(t *testing.T) {
 		"turns:\n  - rol: user\n    text: x":                           "shop/d.yaml, line 2: unknown field \"rol\"",
 		"prompt: a\nturns: [{text: b}]":                                "shop/d.yaml, line 1: prompt and turns: give one of them",
 		"system: a":                                                    "shop/d.yaml: no prompt and no turns",
-		"prompt: a\nsettings: {temperature: 3}":                        "shop/d.yaml: settings: temperature: 3; want 0 to 2",
-		"prompt: a\nsettings: {temperature: warm}":                     "shop/d.yaml, line 2: ",
+		"prompt: a\nsettings: {temperature: 3}":                        "shop/d.yaml, line 2: settings: temperature: 3; want 0 to 2",
+		"prompt: a\nsettings: {temperature: warm}":                     "shop/d.yaml, line 2: settings: temperature: want a number, not warm",
+		"prompt: a\nsettings:\n  seed: 1\n  temprature: 1":             "shop/d.yaml, line 4: settings: no setting is called \"temprature\"; there are: temperature, top_p",
+		"prompt: a\nsettings:\n  max_output_tokens: 1.5":               "shop/d.yaml, line 3: settings: max_output_tokens: want a whole number, not 1.5",
+		"prompt: a\nsettings: {stop_sequences: x}":                     "shop/d.yaml, line 2: settings: stop_sequences: want a list, not x",
+		"prompt: a\nsettings: {response_schema: {}}":                   "shop/d.yaml, line 2: settings: response_schema: write it as schema:",
+		"prompt: a\nsettings: hot":                                     "shop/d.yaml, line 2: settings: want names with values",
+		"outputs:\n  a: 1":                                             "shop/d.yaml, line 2: a number stands where keys with values (key: value) are wanted",
+		"prompt: a\nprompt: b":                                         "shop/d.yaml, line 2: \"prompt\" is there twice, first in line 1",
 		"prompt: a\nschema: none.json":                                 "shop/d.yaml, line 2: schema: no file shop/none.json",
 		"outputs:\n  a/b: {prompt: x}":                                 "shop/d.yaml, line 2: outputs: an output's name may have letters",
 		"outputs:\n  a: {prompt: x}\n  a: {prompt: y}":                 "shop/d.yaml, line 3: ",
@@ -199,7 +206,7 @@ func TestDesignErrorsNameTheLine(t *testing.T) {
 	}
 	// Faults of the templates in it, and of a row with them.
 	for text, want := range map[string]string{
-		"system: s\nprompt: |\n  one\n  {{nope}}":                 "d.yaml, line 4: function \"nope\" not defined",
+		"system: s\nprompt: |\n  one\n  {{nope}}":                 "d.yaml, line 4: there is no function nope; there are",
 		"turns:\n- text: a\n- text: |\n    b\n    {{.city}}":      "(d.yaml, line 5)",
 		"outputs:\n  a:\n    prompt: |\n      x\n      {{.city}}": "(d.yaml, line 5)",
 	} {

@@ -79,6 +79,9 @@ func Prepare(ctx context.Context, in Input, spec Spec, o PrepareOptions) (*Prepa
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
+	if err := checkFolder(o.Files); err != nil {
+		return nil, asInputError(err)
+	}
 	src, err := in.open()
 	if err != nil {
 		return nil, asInputError(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -104,15 +105,29 @@ func (p *pass) renderProblem(row *RenderedRow, err error) (bad *Problem, stop bo
 	if p.header == nil {
 		return prob, false
 	}
+	remedy := "rename the column or the field in the template; if line 1 is not a header, add one"
+	if like := sameButCase(p.header, fe.Field); like != "" {
+		remedy = fmt.Sprintf("capitals count: write {{.%s}} in the template, or rename the column", like)
+	}
 	known := listed(p.header)
 	if len(p.axes) > 0 {
 		known += "; matrix: " + axisNames(p.axes)
 	}
 	p.problems.add(Problem{
 		Line: 1, Field: fe.Field, What: "no such column, and the template uses it (" + fe.Where + "); there are: " + known,
-		Remedy: "rename the column or the field in the template; if line 1 is not a header, add one",
+		Remedy: remedy,
 	})
 	return nil, true
+}
+
+// sameButCase is the name that differs from this one by capitals only, "" where
+// there is none.
+func sameButCase(names []string, name string) string {
+	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	if i < 0 {
+		return ""
+	}
+	return names[i]
 }
 
 // namesListed bounds how many columns a message names: a file may have thousands.

@@ -48,10 +48,16 @@ func rowID(ms []member, column string, line, number int) (string, *Problem) {
 			return idOf(m, line)
 		}
 	}
-	return "", &Problem{
+	p := &Problem{
 		Line: line, Field: column, What: "the row has no such field, which is to identify it",
 		Remedy: "add it, name another with --id-column, or take the row's number with --id-column '#'",
 	}
+	for _, m := range ms {
+		if strings.EqualFold(m.name, column) {
+			p.Remedy = fmt.Sprintf("capitals count: give --id-column %s, or rename the field", m.name)
+		}
+	}
+	return "", p
 }
 
 func idOf(m member, line int) (string, *Problem) {

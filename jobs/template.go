@@ -100,7 +100,7 @@ func (w *wants) parseAt(name, text string, line int) (*parsed, error) {
 	t, err := template.New("t").Option("missingkey=error").Funcs(functions).Parse(text)
 	if err != nil {
 		where, msg := p.place(err)
-		return nil, fmt.Errorf("%s: %s", where, msg)
+		return nil, fmt.Errorf("%s: %s", where, parseWords(msg))
 	}
 	w.add(t)
 	if n := w.undefined(t); n != nil {
@@ -194,7 +194,6 @@ func (e *renderFault) Error() string { return e.what }
 var (
 	noEntry    = regexp.MustCompile(`map has no entry for key "`)
 	whichField = regexp.MustCompile(`at <[^.>]*\.?([^>]*)>`)
-	plumbing   = strings.NewReplacer("jobs.", "", "<nil>", "nothing")
 )
 
 // renderError turns text/template's words into ours.
@@ -217,7 +216,7 @@ func (t *parsed) renderError(err error) error {
 	if errors.As(err, &p) { // of one of our functions, which knows better
 		msg, fault.remedy = p.What, p.Remedy
 	}
-	fault.what = where + ": " + plumbing.Replace(msg)
+	fault.what = where + ": " + renderWords(msg)
 	return fault
 }
 

@@ -77,7 +77,7 @@ func TestMemoryFits(t *testing.T) {
 	if w, err := b.fits(t.Context(), &jobs.Prepared{Rows: 1 << 40, Bytes: 1 << 50}); w != "" || err != nil {
 		t.Errorf("where Redis does not tell: %q, %v", w, err)
 	}
-	if k := b.checkMemory(t.Context()); k.Verdict != verdictUnknown || !strings.Contains(k.Is, "no rows wait; one of 1 kB would take about 2,100 bytes") {
+	if k := b.checkMemory(t.Context()); k.Verdict != verdictUnknown || !strings.Contains(k.Is, "no rows wait; one of 1 kB would take about 2.1 KiB") {
 		t.Errorf("doctor: %+v", k)
 	}
 }

@@ -98,9 +98,9 @@ const usualRow = 1000
 func (b *backend) checkMemory(ctx context.Context) checkup {
 	m := b.redisMemory(ctx)
 	open, each, from := b.backlogMemory(ctx, m)
-	is := fmt.Sprintf("%s waiting rows take %s each (%s)", humanize.Comma(open), humanize.Comma(each), from)
+	is := fmt.Sprintf("%s waiting rows take %s each (%s)", humanize.Comma(open), size(each), from)
 	if open == 0 {
-		is = fmt.Sprintf("no rows wait; one of 1 kB would take about %s bytes", humanize.Comma(each))
+		is = fmt.Sprintf("no rows wait; one of 1 kB would take about %s", size(each))
 	}
 	if m.most == 0 {
 		return checkup{"memory", verdictUnknown, is + "; this Redis does not tell how much it has", "ask its operator"}
@@ -112,7 +112,7 @@ func (b *backend) checkMemory(ctx context.Context) checkup {
 	return checkup{"memory", verdictGood, is, ""}
 }
 
-// backlogMemory is how many rows are open and what one takes, in bytes, measured
+// backlogMemory is how many rows are open and what one takes in bytes, measured
 // where Redis tells.
 func (b *backend) backlogMemory(ctx context.Context, m memory) (open, each int64, from string) {
 	runs, err := b.store.Runs(ctx)
@@ -132,11 +132,11 @@ func (b *backend) backlogMemory(ctx context.Context, m memory) (open, each int64
 	}
 	if largest != "" {
 		if each, err = b.store.RowMemory(ctx, largest); err == nil && each > 0 {
-			return open, each, "bytes, measured"
+			return open, each, "measured"
 		}
 	}
 	if open > 0 && m.used > 0 {
-		return open, m.used / open, "bytes at most: all that Redis uses"
+		return open, m.used / open, "at most: all that Redis uses"
 	}
-	return open, jobs.RowsMemory(1, usualRow), "bytes, of 1 kB: reckoned"
+	return open, jobs.RowsMemory(1, usualRow), "of 1 kB: reckoned"
 }
