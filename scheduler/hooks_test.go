@@ -331,3 +331,66 @@ func TestFlexLeftIsTold(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 }
+
+// TestHooksSideBySide: a receiver that is slow holds up no other, and is left alone
+// until it has answered.
+func TestHooksSideBySide(t *testing.T) {
+	hold, reached := make(chan struct{}), make(chan struct{}, 9)
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{}; <-hold }))
+	t.Cleanup(slow.Close)
+	quick := newReceiver(t)
+	h := newHooked(t, Hook{Name: "a slow", URL: slow.URL}, Hook{Name: "quick", URL: quick.URL})
+	told := make(chan struct{}, 9)
+	h.hooks.Base = roundTrip(func(req *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		told <- struct{}{}
+		return resp, err
+	})
+	h.tell(RunFinished)
+	h.must(h.hooks.begin(t.Context()))
+	<-reached
+	<-told // the quick one: the slow one has not answered
+	h.tell(RunHalted)
+	h.must(h.hooks.begin(t.Context()))
+	<-told
+	if quick.calls() != 2 || len(reached) != 0 {
+		t.Errorf("quick was called %d times, slow %d times more", quick.calls(), len(reached))
+	}
+	close(hold)
+	h.hooks.going.Wait()
+	h.look()
+	if len(h.pending()) != 0 || len(reached) != 1 {
+		t.Errorf("pending %+v, slow was called %d times more", h.pending(), len(reached))
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// TestHookKeepsTheOrderOfARun: that a run has begun is not told after its end, though
+// the first attempt to tell it failed.
+func TestHookKeepsTheOrderOfARun(t *testing.T) {
+	to := newReceiver(t, 500, 500)
+	h := newHooked(t, Hook{Name: "ops", URL: to.URL, On: []string{RunStarted, RunFinished}})
+	h.tell(RunStarted)
+	h.look()
+	h.at = h.at.Add(time.Second)
+	h.tell(RunFinished)
+	h.look() // the start goes before it, and fails again
+	h.look()
+	if to.calls() != 2 || len(h.pending()) != 2 {
+		t.Fatalf("%d calls, pending %+v", to.calls(), h.pending())
+	}
+	h.at = h.at.Add(10 * time.Minute)
+	h.look()
+	var types []string
+	for _, b := range to.bodies {
+		var m hookMessage
+		h.must(json.Unmarshal([]byte(b), &m))
+		types = append(types, m.Type)
+	}
+	if got := strings.Join(types, " "); got != "run.started run.started run.started run.finished" || len(h.pending()) != 0 {
+		t.Errorf("sent %s, pending %+v", got, h.pending())
+	}
+}
