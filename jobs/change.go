@@ -23,6 +23,7 @@ const (
 	SetHalt        = "halt"
 	SetAttempts    = "attempts"
 	SetMaxWait     = "max-wait"
+	SetKeep        = "keep"
 )
 
 // SetBy says where a setting comes from.

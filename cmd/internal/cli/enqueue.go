@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,6 +207,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		return err
 	} else if warning != "" {
 		f.say("%s", warning)
+	}
+	if s := be.conf.capWarning(rep.Run, planned, cmp.Or(slots, be.conf.Worker.Concurrency), now); s != "" {
+		f.say("%s", s)
 	}
 	if workers == 0 && len(fleet) == 0 && counts.Open() > 0 {
 		f.say("warning: no worker serves this queue; start one with `nightshift worker --redis %s`", redisURLForHint(be.conf))

@@ -44,7 +44,7 @@ func runRetry(ctx context.Context, o *retryOptions, be *backend, run jobs.Run) e
 	if err != nil {
 		return err
 	}
-	if err := be.pastDeadline(run, o.now()); err != nil && before.Bad() > 0 {
+	if err := be.pastDeadline(run, o.Only, o.now()); err != nil && before.Bad() > 0 {
 		return err
 	}
 	n, err := be.retry(ctx, run, o.Only)
@@ -66,14 +66,18 @@ func runRetry(ctx context.Context, o *retryOptions, be *backend, run jobs.Run) e
 }
 
 // pastDeadline refuses a retry whose rows would end at once.
-func (b *backend) pastDeadline(run jobs.Run, now time.Time) error {
+func (b *backend) pastDeadline(run jobs.Run, only []string, now time.Time) error {
 	if run.Spec.Steer.Late(now) == 0 {
 		return nil
 	}
 	name := typed(run)
+	again := "nightshift retry " + name
+	if len(only) > 0 {
+		again += " --only " + shellWord(strings.Join(only, ","))
+	}
 	return fmt.Errorf("the deadline of %s has passed (%s): its rows would end at once, nothing was enqueued.\n"+
-		"  nightshift set %s --deadline TIME (or none) first, then nightshift retry %s",
-		run.Title(), showDeadline(b.conf, run.Spec, now), name, name)
+		"  nightshift set %s --deadline TIME (or none) first, then %s",
+		run.Title(), showDeadline(b.conf, run.Spec, now), name, again)
 }
 
 // retryHeld says what keeps the rows from being called for all the same.

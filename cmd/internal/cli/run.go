@@ -88,7 +88,11 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 			f.say("warning: later runs will not know these answers: %v", err)
 		}
 	}
-	f.say("%s", runOpening(rep, b, reuse, s.expect(ctx, b, rep, f.now()), f.now()))
+	planned := s.expect(ctx, b, rep, f.now())
+	f.say("%s", runOpening(rep, b, reuse, planned, f.now()))
+	if warning := s.conf.capWarning(rep.Run, planned, s.conf.Worker.Concurrency, f.now()); warning != "" {
+		f.say("%s", warning)
+	}
 	err = s.work(ctx, f, rep.Run, sink)
 	err = o.ended(ctx, f, s, rep.Run, sink, err, out.out, func(ctx context.Context) error { return out.write(ctx, f.streams, b.Prepared) })
 	tell.close(ctx, s, f, rep.Run)

@@ -41,7 +41,7 @@ func (o *steerFlags) steer(cmd *cobra.Command, c *loaded, s *jobs.Spec, now time
 		}
 		s.Given = append(s.Given, name)
 	}
-	for _, name := range []string{jobs.SetHalt, jobs.SetAttempts, jobs.SetMaxWait, jobs.SetServiceTier} {
+	for _, name := range []string{jobs.SetHalt, jobs.SetAttempts, jobs.SetMaxWait, jobs.SetServiceTier, jobs.SetKeep} {
 		if fl := cmd.Flags().Lookup(name); fl != nil && fl.Changed {
 			s.Given = append(s.Given, name)
 		}
@@ -112,8 +112,8 @@ func (b *backend) unwatched(ctx context.Context, s jobs.Steering) (string, error
 		return "", nil
 	}
 	slices.Sort(what)
-	members, err := b.control().Members(ctx)
-	if err != nil || slices.ContainsFunc(members, func(m scheduler.Member) bool { return m.Fence > 0 }) {
+	members, err := b.control().Members(ctx) // one that has just begun leads within seconds
+	if err != nil || len(members) > 0 {
 		return "", err
 	}
 	return fmt.Sprintf("warning: no scheduler runs, so that nobody keeps %s; start one with `nightshift scheduler`", strings.Join(what, " and ")), nil
@@ -129,7 +129,8 @@ func (b *backend) steerRows(t *dataTable, run jobs.Run, now time.Time) {
 		add  string
 	}{
 		{s.Window != "", jobs.SetWindow, ""},
-		{!s.Deadline.IsZero(), jobs.SetDeadline, map[string]string{"": "; then open rows end", jobs.LateStop: "; then open rows end",
+		{!s.Deadline.IsZero() && s.Stops() && s.Late(now) > 0, jobs.SetDeadline, "; open rows ended then"},
+		{!s.Deadline.IsZero() && s.Late(now) == 0, jobs.SetDeadline, map[string]string{"": "; then open rows end", jobs.LateStop: "; then open rows end",
 			jobs.LateContinue: "; it goes on then", jobs.LateUpgrade: "; more is done to make it"}[s.OnLate]},
 		{s.MaxCost > 0, jobs.SetMaxCost, ""},
 		{s.Weight > 1, jobs.SetWeight, " times the part of others"},

@@ -37,6 +37,7 @@ var runSettings = []runSetting{
 	{jobs.SetHalt, "stop the run when its rows fail: `RULE` fail=20%/200, same=50, both with a comma between, or off", readHalt, showHalt},
 	{jobs.SetAttempts, "real failures before a row fails", readAttempts, func(_ *loaded, s jobs.Spec, _ time.Time) string { return fmt.Sprint(s.Attempts) }},
 	{jobs.SetMaxWait, "a row that waited longer than this since it was enqueued ends as expired", readMaxWait, showMaxWait},
+	{jobs.SetKeep, "keep the run this `TIME` (30d, 36h, forever) after its end; none: as retention in the configuration has it", readKeep, showKeep},
 }
 
 func settingNamed(name string) runSetting {
@@ -285,4 +286,24 @@ func showMaxWait(_ *loaded, s jobs.Spec, _ time.Time) string {
 		return noSetting
 	}
 	return s.MaxWait.String()
+}
+
+func readKeep(_ *loaded, s *jobs.Spec, text string, _ time.Time) (err error) {
+	if s.Steer.Keep = 0; text == noSetting {
+		return nil
+	}
+	s.Steer.Keep, err = parseKeep(text)
+	return err
+}
+
+func showKeep(c *loaded, s jobs.Spec, _ time.Time) string {
+	switch {
+	case s.Steer.Keep == jobs.KeepForever:
+		return "forever"
+	case s.Steer.Keep > 0:
+		return days(s.Steer.Keep)
+	case c.Retention.Results == "":
+		return noSetting + ": until it is purged"
+	}
+	return c.Retention.Results + " (retention in the configuration)"
 }
