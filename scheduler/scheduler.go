@@ -77,6 +77,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 func (s *Scheduler) log() *slog.Logger { return orDiscard(s.Logger) }
 
+// Leads says that this process is the one that leads now.
+func (s *Scheduler) Leads() bool { return s.fence.Load() > 0 }
+
 // lead does all of the leader's work. Each part runs for itself, so that one that
 // hangs keeps no other from renewing what it holds.
 func (s *Scheduler) lead(ctx context.Context, fence int64) {

@@ -99,6 +99,7 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 		return nil
 	}
 	j.row, j.looked = j.begun.Row, l.w.cfg.Now()
+	l.w.stats.started.Add(1)
 	if j.begun.From == jobs.Waiting && !j.placeOnly {
 		l.slots.letGo(l.w.cfg.Now())
 	}

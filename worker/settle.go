@@ -86,6 +86,7 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
 			"lane", l.name, "reason", out.alarm, "why", out.why, "until", until.UTC().Truncate(time.Second))
 	}
+	l.w.stats.back[out.cause].Add(1)
 	l.w.stats.waits(l.name, out.why, until, now)
 	return &waitError{text: waitText(out.why, until, now), after: out.wait}
 }

@@ -33,7 +33,10 @@ type LaneStats struct {
 
 // counters are the worker's running sums.
 type counters struct {
-	done, bad, retries, waited, spooled atomic.Int64
+	done, bad, retries, waited, spooled, started atomic.Int64
+
+	ends [jobs.NumStates]atomic.Int64 // rows, by what they ended as
+	back [jobs.NumWaits]atomic.Int64  // looks, by what the row waits for since
 
 	mu   sync.Mutex
 	last map[string]lastWait // by lane
@@ -45,6 +48,7 @@ type lastWait struct {
 }
 
 func (c *counters) finished(s jobs.State) {
+	c.ends[s].Add(1)
 	if s.Good() {
 		c.done.Add(1)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"nightshift/limiter/gemini"
@@ -73,6 +74,8 @@ type Gateway struct {
 	memory  *memory
 	log     *slog.Logger
 	noise   noise
+	watcher watcher
+	leaving atomic.Bool
 }
 
 // New checks the configuration; an error names the field.

@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -18,7 +20,7 @@ func (v *visit) health() *apiError {
 func (v *visit) ready() *apiError {
 	v.status = http.StatusOK
 	answer := map[string]any{"ready": true, "lanes": len(v.g.cfg.Lanes.Lanes()), "observe": v.g.cfg.Observe}
-	if err := v.g.ready(v.r.Context()); err != nil {
+	if err := v.g.Ready(v.r.Context()); err != nil {
 		v.status = http.StatusServiceUnavailable
 		answer["ready"], answer["why"] = false, clean(err.Error())
 	}
@@ -26,13 +28,55 @@ func (v *visit) ready() *apiError {
 	return nil
 }
 
-func (g *Gateway) ready(ctx context.Context) error {
+// Ready says why calls should not come here now, as /readyz does: the gateway leaves,
+// or cannot admit any. Who asks again and again is taken for a load balancer.
+func (g *Gateway) Ready(ctx context.Context) error {
+	if g.leaving.Load() {
+		return errLeaving
+	}
 	if g.cfg.Ready == nil {
+		g.watcher.saw(g.cfg.Now())
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return g.cfg.Ready(ctx)
+	err := g.cfg.Ready(ctx)
+	if err == nil {
+		g.watcher.saw(g.cfg.Now())
+	}
+	return err
+}
+
+var errLeaving = errors.New("draining: this process ends when its calls have")
+
+// Leave makes /readyz say 503 from now on. It tells whether a load balancer looks at
+// it, which should have the time to see that.
+func (g *Gateway) Leave() (seen bool) {
+	g.leaving.Store(true)
+	return g.watcher.there(g.cfg.Now())
+}
+
+// watcherGone is how long after its last look a load balancer counts as one no more:
+// three of the longest intervals in use.
+const watcherGone = 30 * time.Second
+
+// watcher tells one who keeps asking from one who waited for the start, and asks no
+// more once it was told that all is well.
+type watcher struct {
+	mu   sync.Mutex
+	last [2]time.Time // of the good answers; guarded by mu
+}
+
+func (w *watcher) saw(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last[0], w.last[1] = w.last[1], now
+}
+
+func (w *watcher) there(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.last[0].IsZero() && now.Sub(w.last[1]) < watcherGone
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

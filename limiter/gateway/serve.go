@@ -15,10 +15,13 @@ import (
 
 // Server says how a handler is served. The zero value works.
 type Server struct {
-	Drain  time.Duration // how long calls may still run after the end was asked for; default 2 min
-	TLS    *tls.Config   // with a certificate: HTTPS, HTTP/2 too; nil: HTTP/1.1 in the clear
-	Conns  int           // open connections at once; who comes then waits. Default 4096
-	Logger *slog.Logger  // nil means none
+	Drain time.Duration // how long calls may still run after the end was asked for; default 2 min
+	// Leave is how long new calls are still taken after that, when the handler says that
+	// somebody should see first that it leaves (Gateway.Leave). Nil means 5 s.
+	Leave  *time.Duration
+	TLS    *tls.Config  // with a certificate: HTTPS, HTTP/2 too; nil: HTTP/1.1 in the clear
+	Conns  int          // open connections at once; who comes then waits. Default 4096
+	Logger *slog.Logger // nil means none
 }
 
 // Bounds of a connection. A request's body and an answer have no time as a
@@ -30,7 +33,8 @@ const (
 	settleTime     = 7 * time.Second // for calls that were cut to settle
 )
 
-// Serve serves h on l until the context ends. Then it takes no new connections
+// Serve serves h on l until the context ends. Then it lets load balancers see that it
+// leaves, takes no new connections
 // and lets the calls that run, streams too, come to their end within Drain;
 // what is still running is cut, and given time to settle. The error says how
 // many were cut, or why serving ended by itself.
@@ -47,6 +51,9 @@ func (s Server) Serve(ctx context.Context, l net.Listener, h http.Handler) error
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
+	}
+	if err := s.leave(h, ended, log); err != nil {
+		return err
 	}
 	return s.drain(ctx, srv, running, log)
 }
@@ -74,6 +81,32 @@ func (s Server) listen(srv *http.Server, l net.Listener) error {
 	}
 	return srv.Serve(l)
 }
+
+// leaver is a handler that can say that it leaves, and whether somebody looks.
+type leaver interface{ Leave() (seen bool) }
+
+// leave waits until load balancers have seen that this server goes, and send nothing
+// more: a connection that is refused would be an error of a caller's.
+func (s Server) leave(h http.Handler, ended <-chan error, log *slog.Logger) error {
+	l, ok := h.(leaver)
+	if !ok || !l.Leave() {
+		return nil
+	}
+	wait := defaultLeave
+	if s.Leave != nil {
+		wait = *s.Leave
+	}
+	log.Info("leaving: /readyz says 503, calls are still taken", "until", time.Now().Add(wait).UTC().Truncate(time.Second))
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(wait):
+		return nil
+	}
+}
+
+// defaultLeave is for balancers that look every second or two.
+const defaultLeave = 5 * time.Second
 
 // drain stops in order: no new connections, then the calls, then what they settle.
 func (s Server) drain(ctx context.Context, srv *http.Server, running *running, log *slog.Logger) error {

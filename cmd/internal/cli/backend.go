@@ -92,7 +92,10 @@ func (f *factory) connect(ctx context.Context, c *loaded) (*backend, error) {
 }
 
 func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
-	log := slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := f.log
+	if log == nil {
+		log = newLogger(f.Err, LogConfig{Level: "warn"}, c.secrets()...)
+	}
 	lim := limiter.NewRedis(rdb, c.scope(), limiter.RedisOptions{Logger: log})
 	brake := worker.Brake{Closer: lim, Logger: log}
 	return &backend{

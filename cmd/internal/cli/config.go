@@ -26,9 +26,10 @@ type Config struct {
 	Moves  []MoveConfig      `yaml:"moves"`  // calls that go to another model than they name
 	Ramps  RampsConfig       `yaml:"ramps"`  // how moves by ramp go on
 
-	Run     RunConfig     `yaml:"run"`
-	Worker  WorkerConfig  `yaml:"worker"`
-	Records RecordsConfig `yaml:"records"`
+	Run       RunConfig       `yaml:"run"`
+	Worker    WorkerConfig    `yaml:"worker"`
+	Scheduler SchedulerConfig `yaml:"scheduler"`
+	Records   RecordsConfig   `yaml:"records"`
 
 	Features []string          `yaml:"features"` // the features that there are; others are refused. Absent: any
 	Health   HealthConfig      `yaml:"health"`   // when interactive callers suffer, and what follows
@@ -47,7 +48,8 @@ type Config struct {
 	Retention RetentionConfig `yaml:"retention"` // how long runs are kept once they have ended
 
 	Schedules []ScheduleConfig `yaml:"schedules"` // runs that come again
-	Metrics   ListenConfig     `yaml:"metrics"`   // reserved
+	Metrics   ListenConfig     `yaml:"metrics"`   // where every process serves /metrics, /healthz and /readyz whose section does not say otherwise
+	Log       LogConfig        `yaml:"log"`       // of the processes that go on running
 	Alerts    AlertsConfig     `yaml:"alerts"`    // reserved
 	TimeZone  string           `yaml:"time_zone"` // of months and windows; days are always Pacific. Default America/Los_Angeles
 }
@@ -138,6 +140,12 @@ type WorkerConfig struct {
 	Attempts    int           `yaml:"attempts"`     // real failures before a row fails; default 5
 	CallTimeout time.Duration `yaml:"call_timeout"` // of one call; default 2m
 	FlexTimeout time.Duration `yaml:"flex_timeout"` // of one call by the flex tier, which may take that long; default 15m
+	Metrics     string        `yaml:"metrics"`      // address of its /metrics; default metrics.listen. Off: none
+}
+
+// SchedulerConfig is what only the scheduler's process needs.
+type SchedulerConfig struct {
+	Metrics string `yaml:"metrics"` // address of its /metrics; default metrics.listen. Off: none
 }
 
 // RecordsConfig is where call records go.
@@ -170,7 +178,10 @@ type GatewayConfig struct {
 	// MaxConnections are open at once in one process; who comes then waits. Default 4096.
 	MaxConnections int       `yaml:"max_connections"`
 	TLS            TLSConfig `yaml:"tls"`     // absent: plain HTTP
-	Metrics        string    `yaml:"metrics"` // address that serves /metrics for Prometheus, such as 127.0.0.1:9464; default none
+	Metrics        string    `yaml:"metrics"` // address of its /metrics; default metrics.listen. Off: none
+	// Leave is how long calls are still taken after the end was asked for, while a load
+	// balancer that asks /readyz is told 503. Default 5s; where nobody asks, none.
+	Leave *time.Duration `yaml:"leave"`
 }
 
 // TLSConfig names the PEM files by which the gateway serves HTTPS, both or
@@ -188,9 +199,13 @@ type DashboardConfig struct {
 	// ViewToken is for those who may only look, beside a token.
 	ViewToken string `yaml:"view_token"`
 	Mask      bool   `yaml:"mask"` // hide what rows contain
+
+	Metrics string `yaml:"metrics"` // address of its /metrics; default metrics.listen. Off: none
 }
 
-// ListenConfig is reserved for the addresses of the other processes.
+// ListenConfig is the address of all processes' metrics: HOST:PORT where each has a
+// network address of its own, as in a pod; HOST:PORT-PORT where they share a machine,
+// and each takes the next that is free. Default none.
 type ListenConfig struct {
 	Listen string `yaml:"listen"`
 }

@@ -43,6 +43,7 @@ func (l *loaded) check() error {
 		zoneOK("time_zone", c.TimeZone), c.checkSpend(), c.checkRetention(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
 		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(), c.checkDegrade(), c.checkRoutes(), c.checkHooks(),
+		c.checkMetrics(), c.Log.check(),
 	}
 	for _, err := range checks {
 		if err != nil {
@@ -241,7 +242,7 @@ func zoneOK(key, v string) error {
 
 // reservedInUse names the sections that are set and not acted on yet.
 func (l *loaded) reservedInUse() []string {
-	reserved := []string{"metrics", "alerts"}
+	reserved := []string{"alerts"}
 	return slices.DeleteFunc(reserved, func(name string) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(l.Sources)), func(key string) bool {
 			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"

@@ -59,10 +59,9 @@ func (c *Config) gatewayURL() string {
 }
 
 func (g GatewayConfig) check() error {
-	if g.Metrics != "" && !address(g.Metrics) {
-		return fmt.Errorf("gateway.metrics: %q; want HOST:PORT such as 127.0.0.1:9464", g.Metrics)
-	}
 	switch {
+	case g.Leave != nil && *g.Leave < 0:
+		return fmt.Errorf("gateway.leave: %s; want a time such as 5s, or 0", *g.Leave)
 	case g.MaxConnections < 1:
 		return fmt.Errorf("gateway.max_connections: %d; want at least 1", g.MaxConnections)
 	case g.TLS.Cert == "" && g.TLS.Key != "":

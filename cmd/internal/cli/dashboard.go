@@ -17,7 +17,7 @@ type dashboardOptions struct {
 	*factory
 	Listen string
 	Write  bool
-	JSON   bool
+	Logs   logFlags
 }
 
 func newDashboardCmd(f *factory) *cobra.Command {
@@ -33,17 +33,21 @@ func newDashboardCmd(f *factory) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&o.Listen, "listen", "", "`ADDRESS` to listen at (default dashboard.listen)")
 	fl.BoolVar(&o.Write, "write", false, "let people pause queues and run tasks")
-	fl.BoolVar(&o.JSON, "log-json", false, "log JSON lines")
+	o.Logs.add(cmd)
 	return cmd
 }
 
 func runDashboard(ctx context.Context, o *dashboardOptions) error {
+	log, err := o.logger(o.Logs)
+	if err != nil {
+		return err
+	}
+	o.log = log
 	be, err := o.openFleet(ctx, "dashboard")
 	if err != nil {
 		return err
 	}
 	defer be.close()
-	be.log = o.logger(o.JSON)
 	be.conf.Dashboard.Listen = orElse(o.Listen, be.conf.Dashboard.Listen)
 	be.conf.Dashboard.Write = be.conf.Dashboard.Write || o.Write
 	if err := dashboard.Check(be.conf.Dashboard.Listen, be.conf.Dashboard.Token, be.conf.Dashboard.ViewToken); err != nil {
@@ -77,6 +81,12 @@ func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return firstError(err, l.Close())
 	}
+	watched, err := b.watch("dashboard", conf.Metrics)
+	if err != nil {
+		return firstError(err, l.Close())
+	}
+	defer watched.close()
+	b.tellDashboard(ctx, watched)
 	go func() { b.warnOf("metrics page", d.Run(ctx)) }()
 	srv := &http.Server{Handler: d, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	srv.RegisterOnShutdown(d.Close)
@@ -85,7 +95,7 @@ func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 		defer cancel()
 		_ = srv.Shutdown(late)
 	})
-	b.log.Info("dashboard is ready", "url", "http://"+l.Addr().String()+"/", "write", conf.Write)
+	b.started(ctx, "dashboard", "url", "http://"+l.Addr().String()+"/", "write", conf.Write, "metrics", watched.url)
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -28,9 +28,9 @@ func (e *engine) count(r jobs.Result) {
 	}
 }
 
-// newEngine wires the way out, its client and the worker; sink may be nil.
-func (b *backend) newEngine(ctx context.Context, sink jobs.Sink) (*engine, error) {
-	out, err := b.newOutlet("worker", false, nil)
+// newEngine wires the way out, its client and the worker; sink and metrics may be nil.
+func (b *backend) newEngine(ctx context.Context, sink jobs.Sink, metrics *gemini.Metrics) (*engine, error) {
+	out, err := b.newOutlet("worker", false, metrics)
 	if err != nil {
 		return nil, err
 	}

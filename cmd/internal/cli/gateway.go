@@ -19,7 +19,7 @@ type gatewayOptions struct {
 	*factory
 	Listen  string
 	Observe bool
-	JSON    bool
+	Logs    logFlags
 }
 
 func newGatewayCmd(f *factory) *cobra.Command {
@@ -37,12 +37,12 @@ func newGatewayCmd(f *factory) *cobra.Command {
 	fl := cmd.Flags()
 	fl.StringVar(&o.Listen, "listen", "", "`ADDRESS` to listen at (default gateway.listen)")
 	fl.BoolVar(&o.Observe, "observe", false, "meter and refuse nothing; unknown keys pass too")
-	fl.BoolVar(&o.JSON, "log-json", false, "log JSON lines")
+	o.Logs.add(cmd)
 	return cmd
 }
 
 func runGateway(ctx context.Context, o *gatewayOptions) error {
-	be, err := o.openService(ctx, "gateway", o.JSON)
+	be, err := o.openService(ctx, "gateway", o.Logs)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,12 @@ func runGateway(ctx context.Context, o *gatewayOptions) error {
 
 // serveGateway serves on l until the context ends and its calls have.
 func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
-	metrics, err := b.meterGateway(ctx)
+	watched, err := b.watch("gateway", b.conf.Gateway.Metrics)
 	if err != nil {
 		return firstError(err, l.Close())
 	}
+	defer watched.close()
+	metrics := watched.metrics()
 	out, err := b.newOutlet("gateway", b.conf.Gateway.Observe, metrics)
 	if err != nil {
 		return firstError(err, l.Close())
@@ -85,11 +87,12 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return firstError(err, l.Close())
 	}
-	b.log.Info("gateway is ready", "listen", b.conf.Gateway.TLS.scheme()+"://"+l.Addr().String()+b.conf.Gateway.PathPrefix, "project", b.conf.Gemini.Project,
-		"models", len(b.conf.Models), "observe", b.conf.Gateway.Observe)
+	b.tellGateway(watched, g)
+	b.started(ctx, "gateway", "listen", b.conf.Gateway.TLS.scheme()+"://"+l.Addr().String()+b.conf.Gateway.PathPrefix,
+		"observe", b.conf.Gateway.Observe, "metrics", watched.url)
 	b.warnGateway(ctx, l)
 	go b.keepSoft(ctx, out.transport)
-	return gateway.Server{TLS: secure, Conns: b.conf.Gateway.MaxConnections, Logger: b.log}.Serve(ctx, l, g)
+	return gateway.Server{TLS: secure, Conns: b.conf.Gateway.MaxConnections, Leave: b.conf.Gateway.Leave, Logger: b.log}.Serve(ctx, l, g)
 }
 
 // ready says whether calls can be admitted: the shared state is there and has limits.

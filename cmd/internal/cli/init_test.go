@@ -21,6 +21,7 @@ func TestInitExplainsEveryKey(t *testing.T) {
 	}
 	for name, section := range map[string]any{
 		"run": &RunConfig{}, "worker": &WorkerConfig{}, "spend": &SpendConfig{}, "ramps": &RampsConfig{},
+		"metrics": &ListenConfig{},
 	} {
 		text := initSection(out.String(), name)
 		if err := yaml.UnmarshalWithOptions([]byte(text), section, yaml.Strict()); err != nil {

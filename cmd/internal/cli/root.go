@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -19,7 +20,8 @@ type factory struct {
 	*streams
 	now    func() time.Time
 	conf   *loaded
-	behind io.Writer // the screen, while a look at it is gathered (paint)
+	log    *slog.Logger // of a process that goes on running; nil in a command, which says what matters itself
+	behind io.Writer    // the screen, while a look at it is gathered (paint)
 	opts   struct {
 		config   string
 		redis    string

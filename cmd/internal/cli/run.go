@@ -251,7 +251,7 @@ func (s *session) close() {
 // work serves the queues until the run has ended, the sink fails or the user
 // interrupts; calls in flight end and are kept in each case.
 func (s *session) work(ctx context.Context, f *factory, run jobs.Run, sink jobs.Sink) error {
-	e, err := s.newEngine(ctx, sink)
+	e, err := s.newEngine(ctx, sink, nil)
 	if err != nil {
 		return err
 	}

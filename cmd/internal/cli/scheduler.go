@@ -16,7 +16,7 @@ import (
 )
 
 func newSchedulerCmd(f *factory) *cobra.Command {
-	asJSON := false
+	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "scheduler",
 		Short: "Watch over those who wait for answers: pause bulk when they suffer, keep work windows, mend what was lost",
@@ -25,7 +25,7 @@ func newSchedulerCmd(f *factory) *cobra.Command {
 			"keeps work windows (windows), reconciles queues with what is paused, and sweeps up what was lost.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			be, err := f.openService(cmd.Context(), "scheduler", asJSON)
+			be, err := f.openService(cmd.Context(), "scheduler", logs)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func newSchedulerCmd(f *factory) *cobra.Command {
 			return be.runScheduler(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
+	logs.add(cmd)
 	return cmd
 }
 
@@ -42,12 +42,18 @@ func (b *backend) runScheduler(ctx context.Context) error {
 		return invalid(err)
 	}
 	s := b.newScheduler()
-	b.log.Info("scheduler is ready", "project", b.conf.Gemini.Project, "windows", len(b.conf.Windows), "p95", *b.conf.Health.P95)
+	watched, err := b.watch("scheduler", b.conf.Scheduler.Metrics)
+	if err != nil {
+		return err
+	}
+	defer watched.close()
+	b.tellScheduler(ctx, watched, s)
+	b.started(ctx, "scheduler", "windows", len(b.conf.Windows), "p95", *b.conf.Health.P95, "metrics", watched.url)
 	for class, w := range b.conf.workWindows() {
 		share, until := w.At(time.Now())
 		b.log.Info("work window", "class", class, "window", w.Text, "zone", b.conf.TimeZone, "share_now", percent(float64(share)/ppm), "changes", clock(until, time.Now()))
 	}
-	err := s.Run(ctx)
+	err = s.Run(ctx)
 	b.log.Info("scheduler has ended")
 	return err
 }

@@ -12,7 +12,7 @@ import (
 type workerOptions struct {
 	*factory
 	Concurrency int
-	JSON        bool
+	Logs        logFlags
 }
 
 func newWorkerCmd(f *factory) *cobra.Command {
@@ -26,12 +26,12 @@ func newWorkerCmd(f *factory) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), o) },
 	}
 	cmd.Flags().IntVar(&o.Concurrency, "concurrency", 0, "calls in flight for each lane (default worker.concurrency)")
-	cmd.Flags().BoolVar(&o.JSON, "log-json", false, "log JSON lines")
+	o.Logs.add(cmd)
 	return cmd
 }
 
 func runWorker(ctx context.Context, o *workerOptions) error {
-	be, err := o.openService(ctx, "worker", o.JSON)
+	be, err := o.openService(ctx, "worker", o.Logs)
 	if err != nil {
 		return err
 	}
@@ -39,11 +39,17 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	if o.Concurrency > 0 {
 		be.conf.Worker.Concurrency = o.Concurrency
 	}
-	e, err := be.newEngine(ctx, nil)
+	watched, err := be.watch("worker", be.conf.Worker.Metrics)
+	if err != nil {
+		return err
+	}
+	defer watched.close()
+	e, err := be.newEngine(ctx, nil, watched.metrics())
 	if err != nil {
 		return err
 	}
 	defer e.close(be.log)
+	be.tellWorker(ctx, watched, e.worker)
 	sweeper := &scheduler.Sweeper{Redis: be.rdb, Store: be.store, Owner: e.worker.Info().ID, Logger: be.log}
 	go sweeper.Run(ctx)
 	if be.conf.Gemini.API == "simulated" {
@@ -55,7 +61,7 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 			be.log.Warn(text)
 		}
 	}
-	be.log.Info("worker is ready", "redis", redisHost(be.conf.Redis), "project", be.conf.Gemini.Project, "models", len(be.conf.Models))
+	be.started(ctx, "worker", "concurrency", be.conf.Worker.Concurrency, "metrics", watched.url)
 	context.AfterFunc(ctx, func() {
 		be.log.Info("worker stops when its calls in flight have ended; a second signal stops it at once")
 	})
