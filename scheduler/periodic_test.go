@@ -95,3 +95,55 @@ func TestOneRunAPeriod(t *testing.T) {
 		}
 	})
 }
+
+// TestTwoLeadersOneRun: two processes that both believe to lead look at the very moment
+// of a period, on one Redis, and both have read what was kept before either writes. One
+// run comes of it, each time: the second may finish what the first began, by the same name.
+func TestTwoLeadersOneRun(t *testing.T) {
+	r := newRig(t, realRedis(t))
+	cron, err := ParseCron("* * * * *", nil)
+	r.must(err)
+	at := time.Date(2026, 12, 1, 1, 29, 30, 0, time.UTC)
+	var mu sync.Mutex
+	started := map[string]int{}
+	leader := func() *Periodic {
+		c := *r.c
+		c.Now = func() time.Time { return at }
+		return &Periodic{Control: &c, Owner: "s", Of: []Schedule{{Name: "n", Cron: cron, Start: func(ctx context.Context, run string) (jobs.EnqueueReport, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			started[run]++
+			return jobs.EnqueueReport{}, nil
+		}}}}
+	}
+	leaders := []*Periodic{leader(), leader()}
+	for _, p := range leaders {
+		r.must(p.Look(r.ctx()))
+	}
+	const periods = 20
+	for range periods {
+		at = at.Add(time.Minute)
+		var both, ready sync.WaitGroup
+		ready.Add(len(leaders))
+		for _, p := range leaders {
+			both.Go(func() {
+				c := *p.Control
+				seen := false
+				c.Now = func() time.Time {
+					if !seen { // the barrier: both are at the moment before either decides
+						seen = true
+						ready.Done()
+						ready.Wait()
+					}
+					return at
+				}
+				one := Periodic{Control: &c, Of: p.Of, Owner: p.Owner}
+				r.must(one.Look(r.ctx()))
+			})
+		}
+		both.Wait()
+	}
+	if len(started) != periods {
+		t.Errorf("%d periods made %d runs: %v", periods, len(started), started)
+	}
+}
