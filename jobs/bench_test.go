@@ -198,6 +198,9 @@ func bareRead(b testing.TB, path string) {
 			b.Fatal(err)
 		}
 	}
+	if err := s.Err(); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // BenchmarkMemory says what a waiting row costs in Redis beyond 1.2 × its bytes.

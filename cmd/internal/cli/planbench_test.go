@@ -72,6 +72,9 @@ func readBare(b *testing.B, path string) {
 			b.Fatal(err)
 		}
 	}
+	if err := s.Err(); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // peakMB is the most memory that the process had, as Linux counts it; 0 elsewhere.
