@@ -23,21 +23,39 @@ var changeTerm = regexp.MustCompile(`^change\s*(>=|<=|>|<)\s*(\d+(?:\.\d+)?)\s*%
 //	new~REGEXP, live~…     by what a value says; the rest of the text is the expression
 func ParsePickFilter(s string) (PickFilter, error) {
 	var f PickFilter
-	for s != "" {
-		term, rest, _ := strings.Cut(s, ",")
-		if side := strings.TrimSpace(s); strings.HasPrefix(side, "new~") || strings.HasPrefix(side, "live~") {
-			term, rest = side, ""
-		}
-		one, err := pickTerm(strings.TrimSpace(term))
+	for _, term := range filterTerms(s) {
+		one, err := pickTerm(term)
 		if err != nil {
 			return nil, err
 		}
-		f, s = append(f, one), rest
+		f = append(f, one)
 	}
 	if len(f) == 0 {
 		return nil, fmt.Errorf("an empty filter; `all` takes everything that changed")
 	}
 	return f, nil
+}
+
+// filterTerms are what stands between the commas; an expression goes on to the end.
+func filterTerms(s string) (terms []string) {
+	for s != "" {
+		term, rest, _ := strings.Cut(s, ",")
+		if side := strings.TrimSpace(s); strings.HasPrefix(side, "new~") || strings.HasPrefix(side, "live~") {
+			term, rest = side, ""
+		}
+		terms, s = append(terms, strings.TrimSpace(term)), rest
+	}
+	return terms
+}
+
+// FilterFields are the fields that a filter names with field=NAME.
+func FilterFields(s string) (names []string) {
+	for _, term := range filterTerms(s) {
+		if name, ok := strings.CutPrefix(term, "field="); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func pickTerm(term string) (func(Difference) bool, error) {

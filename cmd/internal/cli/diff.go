@@ -124,7 +124,7 @@ func runDiff(ctx context.Context, o *diffOptions, be *backend, run jobs.Run) err
 	if err != nil {
 		return err
 	}
-	if err := rep.comparable(o, live); err != nil {
+	if err := firstError(rep.comparable(o, live), rep.knows(o, live)); err != nil {
 		return err
 	}
 	if len(o.Accept)+len(o.Reject) > 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,16 @@ func TestDiffAndAccept(t *testing.T) {
 		"not in the run, left as it is: 1 row (zz, …)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	for flag, change := range map[string]func(*diffOptions){
+		"--reject field=nope,change>1%": func(o *diffOptions) { o.Reject = []string{"field=nope,change>1%"} },
+		"--accept id=r0,field=nope":     func(o *diffOptions) { o.Accept = []string{"id=r0,field=nope"} },
+		"--field nope":                  func(o *diffOptions) { o.Fields = []string{"nope"} },
+	} {
+		var usage *usageError
+		if _, err := diff(change); !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), flag+`: the answers have no field "nope"; there are: title, price`) {
+			t.Errorf("%s: %v", flag, err)
 		}
 	}
 	_, err = diff(func(o *diffOptions) { o.Accept, o.Reject = []string{"all"}, []string{"field=price,change>50%"} })
