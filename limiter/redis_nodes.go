@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // NodeState gives what a node of a path looks like now ("tenant/acme"): what all
@@ -53,17 +55,40 @@ func (r *Redis) Nodes(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limiter: %w", err)
 	}
+	there, err := r.nodesThere(ctx, seen)
+	if err != nil {
+		return nil, err
+	}
 	nodes := maps.Clone(c.Nodes)
-	for _, node := range seen {
-		if _, ok := c.limitsOf(node); !ok {
-			continue
+	for _, node := range there {
+		if l, ok := c.limitsOf(node); ok {
+			nodes[node] = l
 		}
-		if n, err := r.rdb.Exists(ctx, r.keys.node(node)[1]).Result(); err != nil || n == 0 {
-			continue
-		}
-		nodes[node], _ = c.limitsOf(node)
 	}
 	return slices.Sorted(maps.Keys(nodes)), nil
+}
+
+// nodesThere are those that have counters, asked for in one round trip.
+func (r *Redis) nodesThere(ctx context.Context, nodes []string) (there []string, err error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	asked := make([]*redis.IntCmd, len(nodes))
+	_, err = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, node := range nodes {
+			asked[i] = p.Exists(ctx, r.keys.node(node)[1])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %w", err)
+	}
+	for i, node := range nodes {
+		if asked[i].Val() > 0 {
+			there = append(there, node)
+		}
+	}
+	return there, nil
 }
 
 // nodeCounters adds those of the nodes with a limit by the day or month.

@@ -3,6 +3,7 @@ package limiter
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -38,6 +39,16 @@ func (s *settings) parse() error {
 		s.effective = c
 	}
 	return nil
+}
+
+// copied is s for somebody who may change its lists.
+func (s settings) copied() settings {
+	s.overrides = slices.Clone(s.overrides)
+	for _, c := range []*Config{&s.file, &s.effective} {
+		c.Lanes, c.Classes = slices.Clone(c.Lanes), slices.Clone(c.Classes)
+		c.Nodes, c.Shadow, c.Weights = maps.Clone(c.Nodes), maps.Clone(c.Shadow), maps.Clone(c.Weights)
+	}
+	return s
 }
 
 // configured is s with another configuration under the same overrides.

@@ -61,9 +61,8 @@ func runDashboard(ctx context.Context, o *dashboardOptions) error {
 }
 
 // dashboardSources are what its pages show.
-func (b *backend) dashboardSources() dashboard.Sources {
-	now := &dashboardNow{backend: b}
-	return dashboard.Sources{Overview: now.overview, Pauses: b.dashboardPauses, Audit: b.dashboardAudit}
+func (b *backend) dashboardSources(now *dashboardNow) dashboard.Sources {
+	return dashboard.Sources{Overview: now.overview, Pauses: b.dashboardPauses, Audit: b.dashboardAudit, Forget: now.forget}
 }
 
 // dashboardActions are what people may do there.
@@ -76,7 +75,7 @@ func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 	conf := b.conf.Dashboard
 	d, err := dashboard.New(dashboard.Config{
 		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, MaskPayloads: conf.Mask,
-		Pauser: b.control(), Sources: b.dashboardSources(), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
+		Pauser: b.control(), Sources: b.dashboardSources(&dashboardNow{backend: b}), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
 	})
 	if err != nil {
 		return firstError(err, l.Close())

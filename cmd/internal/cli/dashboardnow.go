@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
@@ -18,21 +19,51 @@ import (
 type dashboardNow struct {
 	*backend
 	ranks nodeRanks
+
+	mu    sync.Mutex // held while the fleet is read: who comes meanwhile wants the same
+	fleet *overview  // as it was last read; guarded by mu
+}
+
+// fleetFor is how long one look at the fleet serves all that look at a page of it.
+const fleetFor = 1500 * time.Millisecond
+
+// read gives the fleet as it was just now, for somebody who adds lanes to it.
+func (d *dashboardNow) read(ctx context.Context, now time.Time) (*overview, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fleet == nil || now.Sub(d.fleet.At).Abs() > fleetFor {
+		o, err := d.fleetNow(ctx, now)
+		if err != nil {
+			return nil, err
+		}
+		d.fleet = o
+	}
+	o := *d.fleet
+	o.Runs, o.Pauses = slices.Clone(o.Runs), slices.Clone(o.Pauses)
+	return &o, nil
+}
+
+func (d *dashboardNow) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fleet = nil
 }
 
 // overview is the operator's one screen as the page shows it. It reads the lanes and
 // paths that are on the page, so that a large fleet takes no longer than a small one.
 func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dashboard.Overview, error) {
-	var lanes laneChoice
-	v, err := d.overviewOf(ctx, time.Now(), func(ctx context.Context, o *overview) (states []limiter.LaneState, err error) {
-		if lanes, err = d.chooseLanes(ctx, o, q); err != nil {
-			return nil, err
-		}
-		return d.statesOf(ctx, append(lanes.page, lanes.ofRuns...))
-	})
+	v, err := d.read(ctx, time.Now())
 	if err != nil {
 		return dashboard.Overview{}, err
 	}
+	lanes, err := d.chooseLanes(ctx, v, q)
+	if err != nil {
+		return dashboard.Overview{}, err
+	}
+	if v.Lanes, err = d.statesOf(ctx, append(lanes.page, lanes.ofRuns...)); err != nil {
+		return dashboard.Overview{}, err
+	}
+	v.judge(d.backend)
 	out := v.page(d.backend)
 	out.LanesFound, out.Totals.Lanes, out.Totals.Troubled = lanes.found, lanes.all, lanes.troubled
 	for _, l := range v.Lanes[:min(len(lanes.page), len(v.Lanes))] {

@@ -39,25 +39,14 @@ const lately = 5 * time.Minute
 // overview gathers the screen. Each part is one or two round trips, but for the
 // lanes, which are some each.
 func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error) {
-	return b.overviewOf(ctx, now, func(context.Context, *overview) ([]limiter.LaneState, error) { return b.laneStates(ctx, "") })
-}
-
-// overviewOf gathers it with those lanes that the caller wants to see.
-func (b *backend) overviewOf(ctx context.Context, now time.Time, lanes func(context.Context, *overview) ([]limiter.LaneState, error)) (*overview, error) {
-	o := &overview{At: now, Project: b.conf.Gemini.Project}
+	o, err := b.fleetNow(ctx, now)
+	if err != nil {
+		return nil, err
+	}
 	for _, gather := range []func(context.Context) error{
-		func(ctx context.Context) (err error) { o.Runs, o.Fleet, err = b.statuses(ctx); return err },
 		func(ctx context.Context) (err error) { o.Others, err = b.otherRuns(ctx); return err },
-		func(ctx context.Context) (err error) { o.Pauses, err = b.lim.Pauses(ctx); return err },
-		func(ctx context.Context) (err error) { o.Throttles, err = b.lim.Throttles(ctx); return err },
-		func(ctx context.Context) (err error) {
-			o.Events, err = b.lim.Events(ctx, now.Add(-24*time.Hour), 6)
-			return err
-		},
-		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
+		func(ctx context.Context) (err error) { o.Lanes, err = b.laneStates(ctx, ""); return err },
 		func(ctx context.Context) (err error) { o.Spent, err = b.spent(ctx, now); return err },
-		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
-		func(ctx context.Context) (err error) { o.Lanes, err = lanes(ctx, o); return err },
 		func(ctx context.Context) error { return o.gatherDegraded(ctx, b) },
 		func(ctx context.Context) error { return o.gatherRamps(ctx, b) },
 	} {
@@ -65,10 +54,36 @@ func (b *backend) overviewOf(ctx context.Context, now time.Time, lanes func(cont
 			return nil, err
 		}
 	}
+	o.judge(b)
+	return o, nil
+}
+
+// fleetNow is what the screen shows of the fleet, but for its lanes.
+func (b *backend) fleetNow(ctx context.Context, now time.Time) (*overview, error) {
+	o := &overview{At: now, Project: b.conf.Gemini.Project}
+	for _, gather := range []func(context.Context) error{
+		func(ctx context.Context) (err error) { o.Runs, o.Fleet, err = b.statuses(ctx); return err },
+		func(ctx context.Context) (err error) { o.Pauses, err = b.lim.Pauses(ctx); return err },
+		func(ctx context.Context) (err error) { o.Throttles, err = b.lim.Throttles(ctx); return err },
+		func(ctx context.Context) (err error) {
+			o.Events, err = b.lim.Events(ctx, now.Add(-24*time.Hour), 6)
+			return err
+		},
+		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
+		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
+	} {
+		if err := gather(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// judge works out what follows from what was gathered.
+func (o *overview) judge(b *backend) {
 	o.dropEnded()
 	o.estimate()
 	o.advise(b)
-	return o, nil
 }
 
 // dropEnded forgets the pauses of runs whose rows have all ended: they hold nothing.

@@ -107,6 +107,9 @@ func (d *Dashboard) perform(r *http.Request, what, target string, do func(contex
 		e.Result, e.Text = ResultFailed, withHint(err)
 	}
 	d.record(r, e)
+	if d.cfg.Forget != nil {
+		d.cfg.Forget()
+	}
 	d.loads.forget()
 	d.live.nudge()
 	return out, err

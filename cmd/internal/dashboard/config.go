@@ -55,6 +55,9 @@ type Sources struct {
 	Overview func(context.Context, NowQuery) (Overview, error)
 	// Pauses are what the banner on asynqmon's pages and /api/pauses list.
 	Pauses func(context.Context) ([]PauseView, error)
+	// Forget is told that somebody has just changed something: what a source keeps
+	// for a moment is old.
+	Forget func()
 	// Audit reads what Record kept.
 	Audit func(context.Context, AuditQuery) (AuditView, error)
 }
