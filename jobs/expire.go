@@ -170,15 +170,19 @@ func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Ti
 	if err != nil {
 		return nil, err
 	}
+	waits, err := s.waitsOf(ctx, m.Run, indexes)
+	if err != nil {
+		return nil, err
+	}
 	es := make([]ending, len(batch))
 	for i, r := range batch {
 		res := Result{Row: rows[i].row, Run: m.ID, Index: r.Index, Status: Expired.String(), Fields: json.RawMessage(rows[i].fields),
-			WaitedMS: r.waited.Milliseconds(), Error: expiredError(m.Run, r.waited, last[i], now), Finished: now.UTC()}
+			WaitedMS: r.waited.Milliseconds(), WaitsMS: waits[i].Waits.Millis(), Error: expiredError(m.Run, r.waited, last[i], now), Finished: now.UTC()}
 		line, err := res.Line()
 		if err != nil {
 			return nil, err
 		}
-		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, value: pack(Expired, line)}
+		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, waits: waits[i].Waits.encode(), value: pack(Expired, line)}
 	}
 	ended, err := s.finishAll(ctx, m.ID, es)
 	if err != nil {

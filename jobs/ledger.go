@@ -30,7 +30,9 @@ type Begun struct {
 	Late    time.Duration   // since the deadline that stops the run, by Redis's clock; 0 before it, and without one
 	Stop    time.Time       // that deadline, in UTC; zero where Late is 0
 	Waited  time.Duration   // since the row was enqueued, in whole seconds of Redis's clock
-	Waits   Waits           // what it has spent waiting until now, by cause
+	Waits   Waits           // what it has spent waiting until now, by cause as it was told (see Store.Blame)
+
+	wait oneWait // the latest of them
 }
 
 // Begin moves a row to Running. Calls that come at the same time share a
@@ -66,25 +68,27 @@ func (s *Store) beginAll(ctx context.Context, run string, ts []Task) ([]Begun, e
 		if late > 0 {
 			res[i].Stop = now.Add(-late).UTC()
 		}
-		res[i].Waits = waitedUntil(now, res[i], str(o[4]))
+		res[i].wait.until = now
+		res[i].waited(str(o[4]))
 	}
 	return res, nil
 }
 
-// waitedUntil is what a row that begins has waited. What a worker that died left is
+// waited reads what a row that begins has waited. What a worker that died left is
 // nobody's: it counts as the queue's, as does what was before anybody looked.
-func waitedUntil(now time.Time, b Begun, record string) (w Waits) {
+func (b *Begun) waited(record string) {
+	w, until := &b.Waits, b.wait.until
 	switch {
 	case b.Outcome != Proceed:
 	case record == "":
 		w[WaitQueue] = b.Waited
+		b.wait.since = until.Add(-b.Waited)
 	case b.From == Running:
 		head, before, _ := strings.Cut(record, " ")
-		w.noted("q"+head[1:]+" "+before, now)
+		w.noted("q"+head[1:]+" "+before, until)
 	default:
-		w.noted(record, now)
+		b.wait.cause, b.wait.since = w.noted(record, until)
 	}
-	return w
 }
 
 func seconds(v any) time.Duration { return time.Duration(integer(v)) * time.Second }

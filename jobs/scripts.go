@@ -29,6 +29,7 @@ var (
 	markScript     = script("mark")
 	steerScript    = script("steer")
 	expectScript   = script("expect")
+	waitsScript    = script("waits")
 
 	dropFilesScript = script("dropfiles")
 )

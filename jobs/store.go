@@ -20,6 +20,10 @@ type StoreOptions struct {
 	// ended are acknowledged, and again at each further end of the run until
 	// ReleaseBrake: it is to close the run, and may be called by several goroutines.
 	Braked func(context.Context, Braked)
+	// Closed tells when the rows of a run could not go on, whatever they were told when
+	// they were looked at last: what they waited is by that. It is asked about once a
+	// second for a run; nil, or an error, leaves the waits as the rows were told.
+	Closed func(context.Context, Run) ([]Stretch, error)
 	Now    func() time.Time // nil is time.Now
 }
 
@@ -34,6 +38,7 @@ type Store struct {
 	begins  *group[Task, Begun]
 	moves   *group[move, bool]
 	endings *group[ending, bool]
+	closed  closedCache
 }
 
 // NewStore keeps runs in rdb, which stays the caller's to close.

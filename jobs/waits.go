@@ -2,13 +2,10 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // WaitCause is what a row waits for.
@@ -123,34 +120,6 @@ func (s *Store) Waits(ctx context.Context, run string) (Waits, error) {
 	var w Waits
 	for code, ms := range h {
 		w.decode(code + ms)
-	}
-	return w, nil
-}
-
-// RowWait is what an open row has waited until now, and for what it waits.
-type RowWait struct {
-	Waits Waits     // what it has waited, the wait that goes on included
-	For   WaitCause // of the wait that goes on
-	Since time.Time // when that began; zero when it is not known
-}
-
-// RowWait reads it of a row that is open.
-func (s *Store) RowWait(ctx context.Context, t Task) (RowWait, error) {
-	pipe := s.rdb.Pipeline()
-	record := pipe.HGet(ctx, waitKey(t.Run, t.Index), strconv.FormatInt(t.Index, 10))
-	at := pipe.GetRange(ctx, atKey(t.Run, t.Index/rowsPerChunk), t.Index%rowsPerChunk*bytesPerTime, t.Index%rowsPerChunk*bytesPerTime+bytesPerTime-1)
-	now := pipe.Time(ctx)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return RowWait{}, fmt.Errorf("waits: %w", err)
-	}
-	var w RowWait
-	if v := record.Val(); v != "" {
-		w.For, w.Since = w.Waits.noted(v, now.Val())
-		return w, nil
-	}
-	if v := at.Val(); len(v) == bytesPerTime {
-		w.Since = time.Unix(int64(v[0])<<24|int64(v[1])<<16|int64(v[2])<<8|int64(v[3]), 0)
-		w.Waits[WaitQueue] = max(now.Val().Sub(w.Since), 0)
 	}
 	return w, nil
 }

@@ -24,7 +24,7 @@ func TestWaits(t *testing.T) {
 
 	b.put(b.Wait(b.ctx, task, WaitTurn, waited))
 	clock.pass(90*time.Second + 250*time.Millisecond)
-	row, err := b.RowWait(b.ctx, task)
+	row, err := b.RowWait(b.ctx, Run{ID: run}, task)
 	if err != nil || row.For != WaitTurn || row.Waits.Total() != 97*time.Second+250*time.Millisecond {
 		t.Errorf("the row waits %+v (%v)", row, err)
 	}

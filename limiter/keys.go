@@ -4,7 +4,8 @@ package limiter
 // a newer one is refused, never guessed at.
 const SchemaVersion = 3
 
-// keys builds every key of a scope in Redis. All share one hash tag, so that a
+// keys builds every key of a scope in Redis, but for closed:TARGET, which
+// lua/closing.lua names: when a target was closed, by reason. All share one hash tag, so that a
 // script may touch any of them on a Cluster too.
 type keys struct {
 	prefix string // "nightshift:{limiter:provider/project}:"

@@ -65,6 +65,12 @@ var (
 	luaScope string
 	//go:embed lua/pause.lua
 	luaPause string
+	//go:embed lua/closing.lua
+	luaClosing string
+	//go:embed lua/closed.lua
+	luaClosed string
+	//go:embed lua/closings.lua
+	luaClosings string
 	//go:embed lua/note.lua
 	luaNote string
 )
@@ -82,12 +88,14 @@ var (
 	configureScript = script(luaLedger, luaConfigure)
 	floorsScript    = script(luaLedger, luaFloors)
 	feedbackScript  = script(luaLedger, luaFeedback)
-	coolScript      = script(luaLedger, luaCool)
+	coolScript      = script(luaLedger, luaClosing, luaCool)
 	restoreScript   = script(luaLedger, luaRestore)
-	tripScript      = script(luaBase, luaBreaker, luaTrip)
+	tripScript      = script(luaBase, luaBreaker, luaClosing, luaTrip)
 	scopeScript     = script(luaScope)
-	pauseScript     = script(luaPause)
+	pauseScript     = script(luaClosing, luaPause)
 	noteScript      = script(luaNote)
+	closedScript    = script(luaClosing, luaClosed)
+	closingsScript  = script(luaClosings)
 )
 
 // script loads the parts when the script is first asked for: most commands need

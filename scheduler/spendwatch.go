@@ -17,6 +17,8 @@ import (
 type SpendWatch struct {
 	Control *Control
 	Owner   string
+
+	stopped map[string][]string // classes by cap, at the last look; only Look's
 }
 
 // spendEvery bounds how late a level is told of.
@@ -42,12 +44,32 @@ func (w *SpendWatch) Look(ctx context.Context) error {
 	}
 	var errs []error
 	for _, s := range states {
+		errs = append(errs, w.stops(ctx, s))
 		if s.IsCap() {
 			errs = append(errs, w.look(ctx, s, marks[spendField(s)], now))
 		}
 		delete(marks, spendField(s))
 	}
 	return errors.Join(append(errs, w.forget(ctx, marks))...)
+}
+
+// stops remembers from when to when money stops classes, for what their rows waited.
+// It holds until the next look and a little longer; at that it is said again.
+func (w *SpendWatch) stops(ctx context.Context, s limiter.CapState) (err error) {
+	was := w.stopped[spendField(s)]
+	if w.stopped == nil {
+		w.stopped = map[string][]string{}
+	}
+	w.stopped[spendField(s)] = s.Stopped
+	for _, class := range s.Stopped {
+		err = errors.Join(err, w.Control.Limiter.MoneyShort(ctx, s.Node, class, spendEvery+spendEvery/3))
+	}
+	for _, class := range was {
+		if !slices.Contains(s.Stopped, class) {
+			err = errors.Join(err, w.Control.Limiter.MoneyShort(ctx, s.Node, class, 0))
+		}
+	}
+	return err
 }
 
 func (w *SpendWatch) look(ctx context.Context, s limiter.CapState, kept spendMark, now time.Time) error {

@@ -61,6 +61,41 @@ func TestSpendLevels(t *testing.T) {
 	looks("")
 }
 
+// TestMoneyStopsAreRemembered: rows in line that a cap stopped waited for money from the
+// look that found it to the one that found it raised.
+func TestMoneyStopsAreRemembered(t *testing.T) {
+	r := newRig(t, realRedis(t))
+	r.capped(1_000_000)
+	w := &SpendWatch{Control: r.c, Owner: "s"}
+	lane, err := limiter.ParseLane(testLane)
+	r.must(err)
+	closed := func() []limiter.Closing {
+		r.must(w.Look(r.ctx()))
+		list, err := r.lim.Closings(r.ctx(), lane, "bulk", limiter.Path{Run: "r1"}, "x")
+		r.must(err)
+		return list
+	}
+	r.must(r.spend("bulk", 900_000, ""))
+	if list := closed(); len(list) != 0 {
+		t.Errorf("nobody waits, and yet %+v", list)
+	}
+	if err := r.spend("bulk", 50_000, "row"); err == nil {
+		t.Fatal("bulk went past the soft part")
+	}
+	list := closed()
+	if len(list) != 1 || list[0].By != limiter.ByMoney || list[0].To.Sub(list[0].From) < spendEvery {
+		t.Fatalf("%+v", list)
+	}
+	from := list[0].From
+	r.capped(2_000_000)
+	list = closed()
+	now, err := r.c.now(r.ctx())
+	r.must(err)
+	if len(list) != 1 || !list[0].From.Equal(from) || list[0].To.After(now) {
+		t.Errorf("raised by %v, and yet %+v", now, list)
+	}
+}
+
 // TestSpendOutlook: a cap is forecast by what was seen of the last day, or by what
 // was spent since it began.
 func TestSpendOutlook(t *testing.T) {

@@ -48,10 +48,15 @@ func (l *lane) caller(j *job, full bool) gemini.Caller {
 	s := j.run.Spec
 	return gemini.Caller{
 		Class: s.Class, Feature: s.Feature, Run: j.task.Run, Row: j.row, Attempt: j.attempt,
-		Path: limiter.Path{Organization: s.Organization, Tenant: s.Tenant, Team: s.Team,
-			Run: j.task.Run, Priority: limiter.Priority(s.Priority)},
+		Path: pathOf(j.run.Run),
 		Lane: l.lane, Ticket: j.task.ID(), Full: full, Other: s.OtherModel,
 	}
+}
+
+// pathOf is whose calls a run's are.
+func pathOf(r jobs.Run) limiter.Path {
+	return limiter.Path{Organization: r.Spec.Organization, Tenant: r.Spec.Tenant, Team: r.Spec.Team,
+		Run: r.ID, Priority: limiter.Priority(r.Spec.Priority)}
 }
 
 // failed finds the reason of a call that brought no answer, from the nearest:

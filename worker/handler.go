@@ -113,6 +113,7 @@ func (l *lane) begin(ctx context.Context, j *job) (err error) {
 	case err != nil:
 		return l.away("the run's record", err)
 	}
+	l.w.cfg.Store.Blame(ctx, j.run.Run, &j.begun)
 	if err := l.loadDraft(ctx, j); err != nil {
 		return l.away("what earlier calls brought", err)
 	}

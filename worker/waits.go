@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"strings"
 
 	"nightshift/jobs"
@@ -33,9 +34,17 @@ var pauseCauses = map[string]jobs.WaitCause{
 	"credentials": jobs.WaitErrors,
 }
 
+// throttleCauses are those of a class's share, by the reason of who set it; any other's
+// is quota.
+var throttleCauses = map[string]jobs.WaitCause{
+	"window": jobs.WaitWindow,
+	"health": jobs.WaitHealth,
+}
+
 // deniedWaits is what a row waits for that our own gate refused.
 func deniedWaits(d *limiter.Denied) jobs.WaitCause {
-	reason, _, _ := strings.Cut(strings.TrimPrefix(d.Detail, "throttle "), " ")
+	detail, throttled := strings.CutPrefix(d.Detail, "throttle ")
+	reason, _, _ := strings.Cut(detail, " ")
 	reason = strings.TrimSuffix(reason, ":")
 	if d.Reason == limiter.ReasonPaused {
 		if c, ok := pauseCauses[reason]; ok {
@@ -43,8 +52,8 @@ func deniedWaits(d *limiter.Denied) jobs.WaitCause {
 		}
 		return jobs.WaitPaused
 	}
-	if d.Reason == limiter.ReasonShare && reason == "health" {
-		return jobs.WaitHealth
+	if c, ok := throttleCauses[reason]; ok && throttled && d.Reason == limiter.ReasonShare {
+		return c
 	}
 	if c, ok := waitCauses[d.Reason]; ok {
 		return c
@@ -62,4 +71,51 @@ func verdictWaits(v gemini.Verdict) jobs.WaitCause {
 		return jobs.WaitSpend
 	}
 	return jobs.WaitErrors
+}
+
+// Closings remembers when something was closed (limiter.Redis).
+type Closings interface {
+	Closings(ctx context.Context, l limiter.Lane, class string, p limiter.Path, feature string) ([]limiter.Closing, error)
+}
+
+// ClosedBy fits jobs.StoreOptions.Closed: when a run was closed, by what rows wait for.
+func ClosedBy(lim Closings) func(context.Context, jobs.Run) ([]jobs.Stretch, error) {
+	return func(ctx context.Context, r jobs.Run) ([]jobs.Stretch, error) {
+		lane, err := limiter.ParseLane(r.Spec.Lane)
+		if err != nil {
+			return nil, err
+		}
+		list, err := lim.Closings(ctx, lane, r.Spec.Class, pathOf(r), r.Spec.Feature)
+		if err != nil {
+			return nil, err
+		}
+		var out []jobs.Stretch
+		for _, c := range list {
+			if cause, ok := closingWaits(c); ok {
+				out = append(out, jobs.Stretch{Cause: cause, From: c.From, To: c.To})
+			}
+		}
+		return out, nil
+	}
+}
+
+// closingWaits is what a run's rows wait for while something is closed; false for what
+// leaves them a share that a person chose.
+func closingWaits(c limiter.Closing) (jobs.WaitCause, bool) {
+	switch c.By {
+	case limiter.ByPause:
+		if cause, ok := pauseCauses[c.Reason]; ok {
+			return cause, true
+		}
+		return jobs.WaitPaused, true
+	case limiter.ByThrottle:
+		cause, ok := throttleCauses[c.Reason]
+		return cause, ok
+	case limiter.ByMoney:
+		return jobs.WaitSpend, true
+	}
+	if cause, ok := waitCauses[limiter.Reason(c.Reason)]; ok {
+		return cause, true
+	}
+	return jobs.WaitErrors, true
 }

@@ -1,4 +1,4 @@
--- pause.lua: pauses or throttles a target, or lifts one reason to.
+-- pause.lua: pauses or throttles a target, or lifts one reason to. Needs closing.lua.
 --
 -- KEYS 1 scope
 -- ARGV 1 now in ms ('' = Redis's TIME), 2 target, 3 reason, 4 end in ms (-1 =
@@ -59,6 +59,7 @@ local function keep(field, ends)
 end
 
 local field = 'z' .. ARGV[2] .. '\n' .. ARGV[3]
+note_closed(string.match(KEYS[1], '^(.*)scope$'), ARGV[2], ARGV[3], t, ARGV[6] == '' and 0 or tonumber(ARGV[4]))
 if ARGV[6] == '' then
   call('HDEL', KEYS[1], field)
 else

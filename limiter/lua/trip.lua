@@ -1,4 +1,4 @@
--- trip.lua: opens and closes breakers. Needs base.lua and breaker.lua.
+-- trip.lua: opens and closes breakers. Needs base.lua, breaker.lua and closing.lua.
 --
 -- KEYS 1 scope
 -- ARGV[3] what:
@@ -47,7 +47,9 @@ local function list(lane, there)
   if all == '' then call('HDEL', KEYS[1], 'brk') else call('HSET', KEYS[1], 'brk', all) end
 end
 
-local function close(lane)
+-- close needs the breaker as it was.
+local function close(lane, b)
+  note_closed(M.prefix, 'b:' .. lane, b.reason, t, 0)
   call('HDEL', KEYS[1], 'b:' .. lane)
   list(lane, false)
 end
@@ -103,7 +105,10 @@ local function trip()
       show(lane, b)
       return 0
     end
-    if b.reason ~= reason then b[1] = t end
+    if b.reason ~= reason then
+      b[1] = t
+      note_closed(M.prefix, 'b:' .. lane, b.reason, t, 0)
+    end
   else
     b = {t, 0, 0, 0, 0, 0, 0, 0, probe = '', lane = ''}
     list(lane, true)
@@ -112,6 +117,7 @@ local function trip()
   b.reason, b.probe, b.owner, b.lift, b.detail = reason, '', ARGV[12], ARGV[13], ARGV[14]
   next_look(b, before)
   M.put_breaker(lane, b)
+  note_closed(M.prefix, 'b:' .. lane, reason, t, -1)
   show(lane, b)
   return code
 end
@@ -122,7 +128,7 @@ local function closes()
     local b = M.broken(lane, t)
     if b and (granted == 0 or b[1] <= granted) then
       show(lane, b)
-      close(lane)
+      close(lane, b)
       n = n + 1
     end
   end
@@ -154,7 +160,7 @@ local function key()
   if not b or b.reason ~= 'credentials' then return 0 end
   if worked > refused and t - worked <= FRESH then
     show('', b)
-    close('')
+    close('', b)
     return 1
   end
   if refused < b[1] and worked >= refused and b[2] > t then

@@ -101,7 +101,7 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	return &backend{
 		conf:  c,
 		rdb:   rdb,
-		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop}),
+		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop, Closed: worker.ClosedBy(lim)}),
 		lim:   lim,
 		log:   log,
 	}

@@ -69,7 +69,7 @@ func TestReportSaysWhatToDoFirst(t *testing.T) {
 		out := rendered(t, sampleReport(), format)
 		at := -1
 		for _, want := range []string{"Ended 06:05 after 8.1 h: 9,884 of 10,000 rows are good, 116 are not.", "nightshift retry catalog --only schema", "nightshift retry catalog --only safety",
-			"What failed", "Cost", "$11.12 for 10,212 calls; expected were $9.00 to $12.00, so that it is within.", "Where the time went", "what it was told when it was last looked at", "for quota", "Quota over the time", "used on average", "those who wait saw", "48,120", "What happened", "(3 times)"} {
+			"What failed", "Cost", "$11.12 for 10,212 calls; expected were $9.00 to $12.00, so that it is within.", "Where the time went", "for quota", "Quota over the time", "used on average", "those who wait saw", "48,120", "What happened", "(3 times)"} {
 			i := strings.Index(out[at+1:], want)
 			if i < 0 {
 				t.Errorf("%s: no %q after byte %d:\n%.3000s", format, want, at, out)

@@ -135,9 +135,8 @@ func (r *runReport) waitSection() pageSection {
 	for _, w := range r.Waits {
 		sum += w.MS
 	}
-	s.Text = append(s.Text, "How long rows waited, added up over all of them; rows wait side by side, so that this is more than the night had.",
-		"A row's time counts as what it was told when it was last looked at. Rows in line are not looked at again before their turn: a pause, window or cap that came meanwhile is in what they waited for already, mostly quota.")
-	head, rows := []string{"WAITED", "SHARE", "ROW-HOURS"}, max(1, r.Rows-r.Open)
+	s.Text = append(s.Text, "How long rows waited, added up over all of them; rows wait side by side, so that this is more than the night had.")
+	head, rows := []string{"WAITED", "SHARE", "ROW-HOURS"}, max(1, r.Rows-r.Open-r.States[jobs.Cached.String()]-r.States[jobs.Cancelled.String()])
 	if r.Run.Dropped > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s that left it by --update waited too, and are in this.", rowsOf(r.Run.Dropped)))
 	} else {

@@ -45,21 +45,21 @@ func aRow(w jobs.Waits, rows int64) (each jobs.Waits) {
 }
 
 // readWaits adds what the rows that have ended waited. Answers that were taken over
-// waited for nothing.
+// waited for nothing, and nobody counts what rows waited that were cancelled.
 func (b *backend) readWaits(ctx context.Context, s *runStatus) error {
 	w, err := b.store.Waits(ctx, s.ID)
 	if err != nil {
 		return err
 	}
 	s.Waits = w.Millis()
-	if line := waitsLine(aRow(w, s.counts.Total()-s.counts.Open()-s.counts[jobs.Cached])); line != "" {
+	if line := waitsLine(aRow(w, s.counts.Total()-s.counts.Open()-s.counts[jobs.Cached]-s.counts[jobs.Cancelled])); line != "" {
 		s.waited = line + " (a row that has ended, on average)"
 	}
 	return nil
 }
 
 // waited says of a row what it waited until now, or until its end.
-func (o *whyOptions) waited(ctx context.Context, be *backend, row jobs.RowInfo) error {
+func (o *whyOptions) waited(ctx context.Context, be *backend, run jobs.Run, row jobs.RowInfo) error {
 	switch {
 	case row.State == jobs.Running: // its time goes on, and is no wait
 		return nil
@@ -71,7 +71,7 @@ func (o *whyOptions) waited(ctx context.Context, be *backend, row jobs.RowInfo) 
 	case row.State.Terminal():
 		return nil
 	}
-	w, err := be.store.RowWait(ctx, row.Task)
+	w, err := be.store.RowWait(ctx, run, row.Task)
 	if line := waitsLine(w.Waits); err == nil && line != "" {
 		fmt.Fprintf(o.Out, "It has waited %s.\n", line)
 	}

@@ -317,10 +317,10 @@ func (o *whyOptions) holdOf(ctx context.Context, be *backend, name string) (hold
 // row explains one row by its state and its ticket, and says what it has waited for.
 func (o *whyOptions) row(ctx context.Context, be *backend, run jobs.Run, row jobs.RowInfo) error {
 	if row.State == jobs.Waiting {
-		return firstError(o.ticket(ctx, be, run, row), o.waited(ctx, be, row))
+		return firstError(o.ticket(ctx, be, run, row), o.waited(ctx, be, run, row))
 	}
 	o.atRow(run, row)
-	return o.waited(ctx, be, row)
+	return o.waited(ctx, be, run, row)
 }
 
 func (o *whyOptions) atRow(run jobs.Run, row jobs.RowInfo) {
