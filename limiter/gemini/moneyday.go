@@ -26,6 +26,7 @@ type MoneySample struct {
 	Feature string `json:"feature"` // OtherFeature, as tenant and run, beyond what a day tells apart
 	Tenant  string `json:"tenant"`  // "" for calls of no tenant
 	Run     string `json:"run"`     // "" for calls of no run
+	Tier    string `json:"tier"`    // that served: "standard", "flex", …
 
 	MicroUSD     int64 `json:"micro_usd"` // by the price book, else as settled
 	Calls        int64 `json:"calls"`     // that were sent
@@ -34,10 +35,17 @@ type MoneySample struct {
 }
 
 // moneyKey is whose money is counted together.
-type moneyKey struct{ day, model, class, feature, tenant, run string }
+type moneyKey struct {
+	day, model, class, feature, tenant, run string
+	tier                                    string // "" for standard
+}
 
 func (k moneyKey) field() string {
-	return strings.Join([]string{k.model, k.class, k.feature, k.tenant, k.run}, "|")
+	parts := []string{k.model, k.class, k.feature, k.tenant, k.run, k.tier}
+	if k.tier == "" {
+		parts = parts[:5]
+	}
+	return strings.Join(parts, "|")
 }
 
 // other is the key that takes what a full day cannot tell apart.
@@ -73,11 +81,29 @@ func (m *Meter) noteMoney(r Record, key usageKey) {
 	if at.IsZero() {
 		at = m.opts.Now()
 	}
-	k := moneyKey{at.In(m.opts.Zone).Format(time.DateOnly), model, key.class, key.feature, label(r.Path.Tenant, 64), label(r.Run, 64)}
+	k := moneyKey{at.In(m.opts.Zone).Format(time.DateOnly), model, key.class, key.feature, label(r.Path.Tenant, 64), label(r.Run, 64), tierField(r.servedBy())}
 	c := m.moneyOf(k)
 	for i, n := range []int64{s.MicroUSD, 1, s.InputTokens, s.OutputTokens} {
 		c[i] += n
 	}
+}
+
+// standardTier serves what asks for nothing else.
+const standardTier = "standard"
+
+// tierField is a tier in a key, where standard is nothing.
+func tierField(tier string) string {
+	if tier == standardTier {
+		return ""
+	}
+	return label(tier, 32)
+}
+
+func (r Record) servedBy() string {
+	if r.Usage == nil {
+		return ""
+	}
+	return r.Usage.Tier
 }
 
 // moneyOf finds a count, and with too many of them the one of the rest.
@@ -104,7 +130,7 @@ func (m *Meter) takeMoney() (out []moneyRow) {
 }
 
 // ReadMoney gives what calls cost in the days from..to (as MoneySample.Day), by
-// day, model, class, feature, tenant and run.
+// day, model, class, feature, tenant, run and tier.
 func ReadMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, from, to time.Time) ([]MoneySample, error) {
 	var days, keys []string
 	for d := from; d.Format(time.DateOnly) <= to.Format(time.DateOnly); d = d.AddDate(0, 0, 1) {
@@ -133,7 +159,7 @@ func ReadMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Sco
 // was lost. What is counted there already stays.
 func RestoreMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, samples []MoneySample) error {
 	for _, s := range samples {
-		k := moneyKey{s.Day, s.Model, s.Class, s.Feature, s.Tenant, s.Run}
+		k := moneyKey{s.Day, s.Model, s.Class, s.Feature, s.Tenant, s.Run, tierField(s.Tier)}
 		c := moneyCount{s.MicroUSD, s.Calls, s.InputTokens, s.OutputTokens}
 		key := newMeterKeys(scope).root + ":money:" + s.Day
 		if err := rdb.HSetNX(ctx, key, k.field(), c.pack()).Err(); err != nil {
@@ -157,14 +183,18 @@ func readMoneyDay(day string, bucket any) ([]MoneySample, error) {
 		text, _ := flat[i+1].(string)
 		p := strings.Split(field, "|")
 		var c moneyCount
-		if err := json.Unmarshal([]byte(text), &c); err != nil || len(p) != 5 {
+		if err := json.Unmarshal([]byte(text), &c); err != nil || len(p) < 5 || len(p) > 6 {
 			return nil, fmt.Errorf("%q is stored as %q", field, text)
 		}
-		out = append(out, MoneySample{Day: day, Model: p[0], Class: p[1], Feature: p[2], Tenant: p[3], Run: p[4],
+		tier := standardTier
+		if len(p) == 6 {
+			tier = p[5]
+		}
+		out = append(out, MoneySample{Day: day, Model: p[0], Class: p[1], Feature: p[2], Tenant: p[3], Run: p[4], Tier: tier,
 			MicroUSD: c[0], Calls: c[1], InputTokens: c[2], OutputTokens: c[3]})
 	}
 	slices.SortFunc(out, func(a, b MoneySample) int {
-		return strings.Compare(a.Model+a.Class+a.Feature+a.Tenant+a.Run, b.Model+b.Class+b.Feature+b.Tenant+b.Run)
+		return strings.Compare(a.Model+a.Class+a.Feature+a.Tenant+a.Run+a.Tier, b.Model+b.Class+b.Feature+b.Tenant+b.Run+b.Tier)
 	})
 	return out, nil
 }

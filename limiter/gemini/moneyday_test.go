@@ -34,6 +34,11 @@ func TestMoney(t *testing.T) {
 		m.Put(paid(scope, turn.Add(-time.Hour), "acme", "r1", 13))
 		m.Put(paid(scope, turn, "acme", "r1", 1000))
 		m.Put(paid(scope, turn, "", "", 5))
+		for _, tier := range []string{"flex", "standard"} {
+			served := paid(scope, turn, "acme", "r1", 300)
+			served.Usage = &Usage{Tier: tier}
+			m.Put(served)
+		}
 		unsent := paid(scope, turn, "acme", "r1", 1_000_000)
 		unsent.refused(limiter.ReasonSpend, limiter.RejectedLocally)
 		m.Put(unsent)
@@ -47,9 +52,10 @@ func TestMoney(t *testing.T) {
 		m.flush(false)
 		got, err := ReadMoney(t.Context(), rdb, scope, turn.AddDate(0, 0, -1), turn)
 		want := []MoneySample{
-			{"2026-11-30", "gemini-x", "bulk", "nightly", "acme", "r1", 50, 2, 14, 0},
-			{"2026-12-01", "gemini-x", "bulk", "nightly", "", "", 5, 1, 7, 0},
-			{"2026-12-01", "gemini-x", "bulk", "nightly", "acme", "r1", 1001, 2, 14, 0},
+			{"2026-11-30", "gemini-x", "bulk", "nightly", "acme", "r1", "standard", 50, 2, 14, 0},
+			{"2026-12-01", "gemini-x", "bulk", "nightly", "", "", "standard", 5, 1, 7, 0},
+			{"2026-12-01", "gemini-x", "bulk", "nightly", "acme", "r1", "flex", 300, 1, 7, 0},
+			{"2026-12-01", "gemini-x", "bulk", "nightly", "acme", "r1", "standard", 1301, 3, 21, 0},
 		}
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("%+v, %v", got, err)

@@ -32,6 +32,7 @@ type runReport struct {
 	Cost    reportCost       `json:"cost"`
 	Waits   []reportWait     `json:"waits"`
 	Quota   []reportQuota    `json:"quota"`
+	Days    []reportDay      `json:"days,omitempty"` // what was used of limits that are for a day
 	People  []reportPeople   `json:"people"`
 	Events  []reportEvent    `json:"events"`
 	Unknown []string         `json:"unknown"` // what could not be found out, and why
@@ -51,6 +52,8 @@ type reportCost struct {
 	Input    int64 `json:"input_tokens"`
 	Output   int64 `json:"output_tokens"`
 	MicroUSD int64 `json:"micro_usd"`
+
+	Tiers []reportTier `json:"tiers,omitempty"` // that served, by name
 }
 
 // reportWait is how long rows waited for one cause, added up over all rows.

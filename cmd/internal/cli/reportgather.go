@@ -88,6 +88,7 @@ func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 	for _, s := range samples {
 		if s.Run == r.Run.ID {
 			r.Cost.Known = true
+			r.Cost.addTier(s)
 			r.Cost.Calls, r.Cost.MicroUSD = r.Cost.Calls+s.Calls, r.Cost.MicroUSD+s.MicroUSD
 			r.Cost.Input, r.Cost.Output = r.Cost.Input+s.InputTokens, r.Cost.Output+s.OutputTokens
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestReportOfRun(t *testing.T) {
 	if len(r.Failed) != 2 || r.Failed[0].Cause != "schema" || r.Failed[0].Rows != 2 {
 		t.Errorf("failed %+v", r.Failed)
 	}
-	if want := (reportCost{Known: true, Calls: 10, Input: 1000, Output: 100, MicroUSD: 10_000}); r.Cost != want {
+	if want := (reportCost{Known: true, Calls: 10, Input: 1000, Output: 100, MicroUSD: 10_000, Tiers: []reportTier{{"standard", 10, 10_000}}}); !reflect.DeepEqual(r.Cost, want) {
 		t.Errorf("cost %+v, want %+v", r.Cost, want)
 	}
 	if len(r.Quota) != 1 || r.Quota[0].Limit != "rpm" {

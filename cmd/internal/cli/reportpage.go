@@ -100,7 +100,7 @@ func (r *runReport) facts() [][2]string {
 	if r.Run.Spec.Name != "" {
 		f = append(f, [2]string{"id", r.Run.ID})
 	}
-	if p := r.Planned; p != nil && !p.Done.IsZero() {
+	if p := r.Planned; p != nil && !p.Done.IsZero() && !r.cancelled() {
 		f = append(f, [2]string{"expected end", r.clock(p.Done) + r.lateWords(p.Done)})
 	}
 	if d := r.Run.Spec.Steer.Deadline; !d.IsZero() {
@@ -108,6 +108,9 @@ func (r *runReport) facts() [][2]string {
 	}
 	return f
 }
+
+// cancelled holds for a run of which a person wanted the rest no more.
+func (r *runReport) cancelled() bool { return r.States[jobs.Cancelled.String()] > 0 }
 
 // deadlineWords say how a deadline was kept, to the second: one that has passed with
 // rows open is never on time, whatever is forecast.

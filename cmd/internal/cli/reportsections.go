@@ -45,7 +45,7 @@ func (r *runReport) costSection() pageSection {
 	if r.Cost.Known {
 		line := fmt.Sprintf("%s for %s", usd(r.Cost.MicroUSD), callsOf(r.Cost.Calls))
 		if p != nil && p.Cost != nil {
-			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended)
+			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended && !r.cancelled())
 		}
 		s.Text = append(s.Text, line+".")
 		if r.Run.Dropped > 0 {
@@ -71,6 +71,9 @@ func (r *runReport) costSection() pageSection {
 		row("output tokens", r.used(r.Cost.Output, humanize.Comma), out, humanize.Comma)
 		row("cost", r.used(r.Cost.MicroUSD, usd), money, usd)
 		s.Table.narrow(0)
+	}
+	if note := r.tierNote(); note != "" {
+		s.Notes = append(s.Notes, note)
 	}
 	if limit := r.Run.Spec.Steer.MaxCost; limit > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Its own cap is %s.", usd(limit)))
@@ -153,7 +156,8 @@ func (r *runReport) waitSection() pageSection {
 
 func (r *runReport) quotaSection() pageSection {
 	s := pageSection{Title: "Quota over the time", Charts: r.Quota}
-	if len(r.Quota) == 0 && r.Good > 0 {
+	s.Notes = append(s.Notes, r.dayNotes()...)
+	if len(r.Quota)+len(r.Days) == 0 && r.Good > 0 {
 		s.Notes = append(s.Notes, "How its limits were used is not kept any more, or they are not configured.")
 	}
 	return s

@@ -39,6 +39,9 @@ func (b *backend) reportUse(ctx context.Context, r *runReport) error {
 	for _, l := range conf.Lanes {
 		if l.Lane == lane {
 			r.Quota = in.charts(l, width)
+			if err := b.reportDays(ctx, r, l, conf.Classes); err != nil {
+				return err
+			}
 		}
 	}
 	r.People = peopleSeen(in, width)

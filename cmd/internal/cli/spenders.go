@@ -30,6 +30,7 @@ var spentBy = []struct {
 	{"tenant", func(s gemini.MoneySample) string { return s.Tenant }},
 	{"model", func(s gemini.MoneySample) string { return s.Model }},
 	{"run", func(s gemini.MoneySample) string { return s.Run }},
+	{"tier", func(s gemini.MoneySample) string { return s.Tier }},
 	{"class", func(s gemini.MoneySample) string { return s.Class }},
 	{"day", func(s gemini.MoneySample) string { return s.Day }},
 }
@@ -104,4 +105,4 @@ func (v *spending) byTable() *dataTable {
 	return t
 }
 
-var spendHeads = map[string]string{"feature": "FEATURE", "tenant": "TENANT", "model": "MODEL", "run": "RUN", "class": "CLASS", "day": "DAY"}
+var spendHeads = map[string]string{"feature": "FEATURE", "tenant": "TENANT", "model": "MODEL", "run": "RUN", "tier": "TIER", "class": "CLASS", "day": "DAY"}

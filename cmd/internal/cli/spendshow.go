@@ -25,9 +25,10 @@ func newSpendShowCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show what was spent and by whom, what calls under way hold, and where each cap is going",
-		Long: "Says what was spent, since the month began or since a day, by feature, tenant, model, run, class or day; and of\n" +
-			"each cap what is spent and held of it, and what will be at its end. Days are of the zone in which months are\n" +
-			"counted (spend.zone), and a call belongs to the day in which it began. Days are kept for 100.",
+		Long: "Says what was spent, since the month began or since a day, by feature, tenant, model, run, service\n" +
+			"tier, class or day; and of each cap what is spent and held of it, and what will be at its end. Days are of the\n" +
+			"zone in which months are counted (spend.zone), and a call belongs to the day in which it began. They are kept\n" +
+			"for 100.",
 		Example: "  nightshift spend show --by tenant\n  nightshift spend show --by day --since 2026-11-15 --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSpendShow(cmd.Context(), o) },
