@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -194,7 +195,8 @@ func readMoneyDay(day string, bucket any) ([]MoneySample, error) {
 			MicroUSD: c[0], Calls: c[1], InputTokens: c[2], OutputTokens: c[3]})
 	}
 	slices.SortFunc(out, func(a, b MoneySample) int {
-		return strings.Compare(a.Model+a.Class+a.Feature+a.Tenant+a.Run+a.Tier, b.Model+b.Class+b.Feature+b.Tenant+b.Run+b.Tier)
+		return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Class, b.Class), strings.Compare(a.Feature, b.Feature),
+			strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Run, b.Run), strings.Compare(a.Tier, b.Tier))
 	})
 	return out, nil
 }
