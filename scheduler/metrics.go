@@ -32,6 +32,8 @@ type FleetCollector struct {
 	last  *sheet
 	runs  runTally
 	fails float64
+
+	models map[string]bool // that have limits, as of the last reading
 }
 
 // fleetDescs are the metrics' descriptions; several are filled by one part below.
@@ -44,10 +46,14 @@ type fleetDescs struct {
 	workers, slots, busy, schedulers, capUsed, capLimit, capRatio, soft *prometheus.Desc
 }
 
-var fleet = newFleetDescs()
+var (
+	fleetNames []string // filled with fleet
+	fleet      = newFleetDescs()
+)
 
 func newFleetDescs() fleetDescs {
 	d := func(name, help string, labels ...string) *prometheus.Desc {
+		fleetNames = append(fleetNames, "nightshift_"+name)
 		return prometheus.NewDesc("nightshift_"+name, help, labels, nil)
 	}
 	limit := func(name, help string, more ...string) *prometheus.Desc {
@@ -157,6 +163,15 @@ func (c *FleetCollector) class(name string) string {
 	return otherLabel
 }
 
+// model is the label of a model: one that has limits. Lanes of others exist where a
+// worker or a pause names them.
+func (c *FleetCollector) model(name string) string {
+	if c.models[name] {
+		return name
+	}
+	return otherLabel
+}
+
 const otherLabel = "other"
 
 // lanes tells of those that are configured.
@@ -165,7 +180,9 @@ func (c *FleetCollector) lanes(ctx context.Context, s *sheet) error {
 	if err != nil {
 		return err
 	}
+	c.models = map[string]bool{}
 	for _, l := range lanes {
+		c.models[l.Lane.Model] = true
 		state, err := c.Control.Limiter.State(ctx, l.Lane)
 		if err != nil {
 			return err
@@ -247,8 +264,11 @@ func (c *FleetCollector) worker(s *sheet, w worker.WorkerInfo) {
 	s.add(fleet.workers, 1, state)
 	for _, l := range w.Lanes {
 		if lane, err := limiter.ParseLane(l.Lane); err == nil && c.Control.Scope == lane.Scope() {
-			s.add(fleet.slots, float64(l.Slots), lane.Model)
-			s.add(fleet.busy, float64(l.Busy), lane.Model)
+			s.add(fleet.slots, float64(l.Slots), c.model(lane.Model))
+			s.add(fleet.busy, float64(l.Busy), c.model(lane.Model))
 		}
 	}
 }
+
+// FleetMetricNames are the names of all that a FleetCollector can tell.
+func FleetMetricNames() []string { return slices.Clone(fleetNames) }

@@ -28,9 +28,9 @@ func (c *FleetCollector) holds(ctx context.Context, s *sheet) error {
 	for _, b := range breakers {
 		model := "all"
 		if lane, err := limiter.ParseLane(b.Lane); err == nil {
-			model = lane.Model
+			model = c.model(lane.Model)
 		}
-		s.most(fleet.breaker, 1, string(b.Scope), model, string(b.Reason))
+		s.most(fleet.breaker, 1, string(b.Scope), model, string(b.Reason)) // one of the limiter's own three
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func (c *FleetCollector) caps(ctx context.Context, s *sheet) error {
 	for _, cap := range states {
 		node := cap.Node
 		if lane, err := limiter.ParseLane(node); err == nil {
-			node = "model/" + lane.Model
+			node = "model/" + c.model(lane.Model)
 		} else if !named[node] {
 			node = otherLabel
 		}

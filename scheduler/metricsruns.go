@@ -92,7 +92,7 @@ func (t *runTally) tally(ctx context.Context, store *jobs.Store, r jobs.Run, cla
 	if err != nil {
 		return old, err
 	}
-	if known || !t.since.IsZero() && r.Created.After(t.since) {
+	if known || !t.since.IsZero() && !r.Created.Before(t.since) {
 		t.grow(class, old.counts, n)
 	}
 	return talliedRun{counts: n, stamp: r.Updated, read: now}, nil

@@ -49,7 +49,7 @@ func (l *lane) caller(j *job, full bool) gemini.Caller {
 	return gemini.Caller{
 		Class: s.Class, Feature: s.Feature, Run: j.task.Run, Row: j.row, Attempt: j.attempt,
 		Path: pathOf(j.run.Run),
-		Lane: l.lane, Ticket: j.task.ID(), Full: full, Other: s.OtherModel,
+		Lane: l.lane, Ticket: j.task.ID(), TraceID: l.traceID(j), Full: full, Other: s.OtherModel,
 	}
 }
 

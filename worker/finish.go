@@ -15,7 +15,7 @@ const storeTimeout = time.Minute
 // the ledger and the results, then nil. What was paid for is in at least one of
 // sink, Redis or spool when this returns.
 func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
-	r := l.result(j, out)
+	r, settling := l.result(j, out), l.w.cfg.Now()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := l.sink(ctx, r); err != nil {
@@ -31,10 +31,19 @@ func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
 	if kept {
 		l.w.stats.finished(out.end)
 		l.report(r)
+		l.looked(j, out.end, reasonOf(out), settling)
 	}
 	l.dropDraft(ctx, j)
 	l.dropFiles(ctx, j, out.end)
 	return nil
+}
+
+// reasonOf is why a row ended without a usable answer; "" for a good one.
+func reasonOf(out outcome) string {
+	if out.fail == nil {
+		return ""
+	}
+	return out.fail.Cause
 }
 
 func (l *lane) sink(ctx context.Context, r jobs.Result) error {

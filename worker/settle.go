@@ -86,6 +86,7 @@ func (l *lane) putBack(ctx context.Context, j *job, out outcome) error {
 		l.w.cfg.Logger.Error("no call of this lane can succeed; its rows wait and are not failed",
 			"lane", l.name, "reason", out.alarm, "why", out.why, "until", until.UTC().Truncate(time.Second))
 	}
+	l.looked(j, jobs.Waiting, out.cause.String(), now)
 	l.w.stats.back[out.cause].Add(1)
 	l.w.stats.waits(l.name, out.why, until, now)
 	return &waitError{text: waitText(out.why, until, now), after: out.wait}
@@ -107,6 +108,8 @@ func FailedOf(lastErr string) string {
 
 // tryAgain counts a failure.
 func (l *lane) tryAgain(ctx context.Context, j *job, out outcome) error {
+	now := l.w.cfg.Now()
+	defer func() { l.looked(j, jobs.RetryWait, out.fail.Cause, now) }()
 	if err := l.w.cfg.Store.RetryWait(ctx, j.task, j.begun.Waits); err != nil {
 		l.w.cfg.Logger.Debug("ledger does not show that a row failed once", "row", j.row, "run", j.task.Run, "err", err)
 	}

@@ -65,6 +65,7 @@ type Config struct {
 	Sink     jobs.Sink         // takes each result before Redis does; optional. When it fails the worker stops
 	Spool    *jobs.Spool       // keeps results that Redis refuses; optional, but without it such an answer is paid for again
 	OnResult func(jobs.Result) // called after a result was stored, by several goroutines; optional, must be quick
+	Tracer   Tracer            // follows rows; optional, and nothing is done for it without one
 	Logger   *slog.Logger      // nothing is logged when nil
 	Now      func() time.Time  // nil means time.Now
 }

@@ -16,6 +16,7 @@ var layers = []string{
 	"cmd/nightshift",
 	"cmd/internal/cli",
 	"cmd/internal/dashboard",
+	"cmd/internal/tracing",
 	"scheduler",
 	"scheduler/sim",
 	"worker",

@@ -145,8 +145,17 @@ func (g *Gateway) classOf(who Identity, field, asked string) (string, *apiError)
 
 var (
 	tracePattern  = regexp.MustCompile(`^[A-Za-z0-9._-]{8,64}$`)
-	parentPattern = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}`) // https://www.w3.org/TR/trace-context/
+	parentPattern = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16}-[0-9a-f]{2})`) // https://www.w3.org/TR/trace-context/
 )
+
+// parentOf is the caller's span in the trace; "" where the trace is not the one that its
+// traceparent names.
+func parentOf(h http.Header, trace string) string {
+	if m := parentPattern.FindStringSubmatch(h.Get("Traceparent")); m != nil && m[1] == trace {
+		return m[2]
+	}
+	return ""
+}
 
 // traceOf takes the caller's trace id over when it is one, and makes one otherwise.
 func traceOf(h http.Header) string {

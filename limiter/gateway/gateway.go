@@ -65,7 +65,7 @@ func (v *visit) serve(key string, bad *apiError) *apiError {
 	if v.who, v.caller, err = v.g.callerOf(v.r.Context(), key, v.r.Header, !ownPath(path)); err != nil {
 		return err
 	}
-	v.caller.TraceID = v.trace
+	v.caller.TraceID, v.caller.Parent = v.trace, parentOf(v.r.Header, v.trace)
 	if ownPath(path) {
 		return v.serveOwn(path)
 	}

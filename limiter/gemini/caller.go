@@ -22,6 +22,9 @@ type Caller struct {
 	Ticket  string // what waits when there is no room; empty: nothing does
 	Full    bool   // see limiter.Request.Full
 	TraceID string // made by the transport when empty
+	// Parent is the caller's own span in the trace and its flags, as W3C's traceparent
+	// has them: "00f067aa0ba902b7-01". It only goes into the record.
+	Parent string
 	// MaxWait is how long the transport may wait in place for a permit. Zero
 	// takes the class's own.
 	MaxWait time.Duration

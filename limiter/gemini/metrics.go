@@ -26,7 +26,10 @@ type Metrics struct {
 	released *prometheus.CounterVec
 	charged  *prometheus.CounterVec // by class, model, kind; so is the next
 	refunded *prometheus.CounterVec
-	cost     *prometheus.CounterVec   // by class, model
+	cost     *prometheus.CounterVec // by class, model
+	guessed  *prometheus.CounterVec // by model, kind; so is the next
+	measured *prometheus.CounterVec
+	unknown  *prometheus.CounterVec   // by model, status
 	waited   *prometheus.HistogramVec // by class
 	latency  *prometheus.HistogramVec // by class, model; so is the next
 	first    *prometheus.HistogramVec
@@ -51,6 +54,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		charged:  f.counter("tokens_charged_total", "Tokens charged, by estimate and where a call took more.", "class", "model", "kind"),
 		refunded: f.counter("tokens_refunded_total", "Tokens given back of what was charged.", "class", "model", "kind"),
 		cost:     f.counter("cost_micro_usd_total", "What calls cost by the price book, in millionths of a US dollar.", byModel...),
+		guessed:  f.counter("tokens_estimated_total", "Tokens that were charged before calls whose use is known now: tokens_measured_total of them.", "model", "kind"),
+		measured: f.counter("tokens_measured_total", "Tokens that the provider counted, of the calls of tokens_estimated_total.", "model", "kind"),
+		unknown:  f.counter("unexplained_total", "Answers that are no success and that nobody can explain.", "model", "status"),
 		waited:   f.histogram("wait_seconds", "Time that calls waited for their permit, refused ones too.", waitBuckets, "class"),
 		latency:  f.histogram("latency_seconds", "Time from sending to the last byte of good answers.", latencyBuckets, byModel...),
 		first:    f.histogram("first_token_seconds", "Time from sending to the first token of streams.", latencyBuckets, byModel...),

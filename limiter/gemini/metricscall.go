@@ -28,7 +28,23 @@ func (m *Metrics) Put(r Record) {
 	if r.MicroUSD != nil {
 		m.cost.WithLabelValues(class, model).Add(float64(max(0, *r.MicroUSD)))
 	}
+	m.compare(model, r)
 	m.time(class, model, r)
+}
+
+// compare counts what was charged before the call beside what it took, and answers
+// that nothing explains.
+func (m *Metrics) compare(model string, r Record) {
+	if r.Verdict == Unknown && r.Status > 0 {
+		m.unknown.WithLabelValues(model, statusLabel(r.Status)).Inc()
+	}
+	if r.Usage == nil || r.Verdict != "" || !r.Sent || r.Assumed {
+		return
+	}
+	m.guessed.WithLabelValues(model, "input").Add(float64(max(0, r.Estimate[limiter.InputTokens])))
+	m.guessed.WithLabelValues(model, "output").Add(float64(max(0, r.Estimate[limiter.OutputTokens])))
+	m.measured.WithLabelValues(model, "input").Add(float64(max(0, r.Used[limiter.InputTokens])))
+	m.measured.WithLabelValues(model, "output").Add(float64(max(0, r.Used[limiter.OutputTokens])))
 }
 
 // time counts durations: the wait of calls that asked for a permit, the rest of

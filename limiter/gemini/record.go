@@ -11,7 +11,8 @@ import (
 type Record struct {
 	Time     time.Time        `json:"time"` // when the call came
 	TraceID  string           `json:"trace_id"`
-	Scope    string           `json:"scope,omitempty"` // provider/project
+	Parent   string           `json:"parent_span,omitempty"` // Caller.Parent
+	Scope    string           `json:"scope,omitempty"`       // provider/project
 	Lane     string           `json:"lane,omitempty"`
 	Method   string           `json:"method,omitempty"`
 	Class    string           `json:"class,omitempty"`
@@ -110,7 +111,7 @@ func (c *call) put(err error) {
 	}
 	o := c.obs
 	r := Record{
-		Time: c.begin, TraceID: o.TraceID, Method: c.route.method,
+		Time: c.begin, TraceID: o.TraceID, Parent: c.caller.Parent, Method: c.route.method,
 		Class: c.caller.Class, Feature: c.caller.Feature, Path: c.caller.Path,
 		Run: c.caller.Run, Row: c.caller.Row, Attempt: c.caller.Attempt,
 		Estimate: o.Estimate, RuleIn: c.guess.Input, MostOut: c.guess.Output, Used: o.Used, Decision: o.Decision,

@@ -50,6 +50,7 @@ type Config struct {
 	Schedules []ScheduleConfig `yaml:"schedules"` // runs that come again
 	Metrics   ListenConfig     `yaml:"metrics"`   // where every process serves /metrics, /healthz and /readyz whose section does not say otherwise
 	Log       LogConfig        `yaml:"log"`       // of the processes that go on running
+	Telemetry TelemetryConfig  `yaml:"telemetry"` // where traces go
 	Alerts    AlertsConfig     `yaml:"alerts"`    // reserved
 	TimeZone  string           `yaml:"time_zone"` // of months and windows; days are always Pacific. Default America/Los_Angeles
 }

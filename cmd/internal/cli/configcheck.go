@@ -43,7 +43,7 @@ func (l *loaded) check() error {
 		zoneOK("time_zone", c.TimeZone), c.checkSpend(), c.checkRetention(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
 		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(), c.checkDegrade(), c.checkRoutes(), c.checkHooks(),
-		c.checkMetrics(), c.Log.check(),
+		c.checkMetrics(), c.Log.check(), c.Telemetry.check(),
 	}
 	for _, err := range checks {
 		if err != nil {

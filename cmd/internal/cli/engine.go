@@ -60,6 +60,7 @@ func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, on
 		Attempts:  b.conf.Worker.Attempts,
 		KeyRemedy: b.conf.keyRemedy(),
 		Limits:    digest(b.conf.limiterConfig()),
+		Tracer:    ofWorker(out.traces),
 		Sink:      sink, Spool: spool, OnResult: onResult, Logger: b.log,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -88,7 +89,11 @@ func (o *enqueueOptions) put(ctx context.Context, be *backend, b *batch, progres
 	if err != nil {
 		return jobs.EnqueueReport{}, nil, err
 	}
+	begun := time.Now()
 	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: progress, Claimed: be.steered, Reuse: reuse})
+	if err == nil {
+		be.traceEnqueued(rep, begun)
+	}
 	return rep, reuse, err
 }
 

@@ -93,6 +93,9 @@ type redactor []string
 
 // attr takes credentials out of whatever a line says, its message too.
 func (r redactor) attr(_ []string, a slog.Attr) slog.Attr {
+	if word := oneWord[a.Key]; word != "" {
+		a.Key = word
+	}
 	switch v := a.Value; v.Kind() {
 	case slog.KindString:
 		a.Value = slog.StringValue(r.text(v.String()))
@@ -101,6 +104,9 @@ func (r redactor) attr(_ []string, a slog.Attr) slog.Attr {
 	}
 	return a
 }
+
+// oneWord is the key of what the packages, each by its own habit, call differently.
+var oneWord = map[string]string{"error": "err", "cause": "reason"}
 
 // login is what a URL has before its host.
 var login = regexp.MustCompile(`(\w://)[^/\s@"']+@`)

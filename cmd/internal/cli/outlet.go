@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"nightshift/cmd/internal/tracing"
 	"nightshift/limiter/gemini"
 	"nightshift/limiter/gemini/geminitest"
 )
@@ -23,7 +24,8 @@ type outlet struct {
 	meter     *gemini.Meter
 	ramps     *gemini.Meter // counts what ramps decide
 	learning  *gemini.Learning
-	kept      gemini.Records // both
+	kept      gemini.Records  // all of these
+	traces    *tracing.Tracer // nil: nobody wants them
 	unwatch   context.CancelFunc
 	history   chan struct{} // closed when the historian has ended
 }
@@ -59,7 +61,8 @@ func (b *backend) newOutlet(process string, observe bool, metrics *gemini.Metric
 	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Zone: b.conf.spendZone(), Logger: b.log})
 	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
 	o.ramps = gemini.NewRampMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})
-	o.kept = gemini.Fan(records, o.meter, o.ramps)
+	o.traces = b.tracer(process)
+	o.kept = gemini.Fan(records, o.meter, o.ramps, ofCalls(o.traces))
 	prices := b.conf.prices()
 	o.transport, err = gemini.NewTransport(gemini.TransportConfig{
 		Base: base, BaseURL: b.conf.apiURL(), Vertex: vertex, Metrics: metrics, APIKey: key, Key: b.conf.keyNow(key, b.log), KeyFrom: b.conf.keyFrom(),
@@ -106,6 +109,9 @@ func (o *outlet) close(log *slog.Logger) {
 		<-o.history
 	}
 	o.learning.Close()
+	if o.traces != nil {
+		o.traces.Close()
+	}
 	if err := firstError(o.records.Close(), o.meter.Close(), o.ramps.Close()); err != nil {
 		log.Warn("the last call records could not be written", "err", err)
 	}

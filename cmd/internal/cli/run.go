@@ -76,10 +76,12 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return firstError(err, sink.Close())
 	}
 	defer tell.end()
+	begun := time.Now()
 	rep, err := s.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Have: sink.Have, Claimed: s.steeredWith(sink), Reuse: reuse, Reused: into(sink)})
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}
+	s.traceEnqueued(rep, begun)
 	if err := firstError(b.quota.usedToday(ctx, s.lim), o.Tell.notify(ctx, s.backend, rep.Run)); err != nil {
 		return firstError(err, sink.Close())
 	}
