@@ -29,6 +29,7 @@ type historyReader struct {
 	step  time.Duration
 	n     int
 	view  historyView
+	whole bool   // series keep their names
 	all   *block // the answer's points, by group
 	known time.Time
 	found []Interval
@@ -120,10 +121,12 @@ func (r *historyReader) group(series string) (name string, ok bool) {
 	if !r.passes(p[0], p[1], p[2]) {
 		return "", false
 	}
-	switch r.q.By {
-	case GroupModel:
+	switch {
+	case r.whole:
+		return series, true
+	case r.q.By == GroupModel:
 		return p[0], true
-	case GroupClass:
+	case r.q.By == GroupClass:
 		return p[1], true
 	}
 	return p[2], true

@@ -56,7 +56,6 @@ type UsageSample struct {
 	CachedTokens       int64 // of InputTokens: those that the provider had in its cache
 	CacheSavedMicroUSD int64 // what they would have cost more as fresh input, by the price book
 	ReusedRows         int64 // no calls: rows of a run whose good result was there already
-	ReusedMicroUSD     int64 // what those results had cost
 
 	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
 	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
@@ -85,7 +84,7 @@ func (s *UsageSample) counters() []*int64 {
 	for i := range s.DegradedBy {
 		list = append(list, &s.DegradedBy[i])
 	}
-	return append(list, &s.CachedTokens, &s.CacheSavedMicroUSD, &s.ReusedRows, &s.ReusedMicroUSD)
+	return append(list, &s.CachedTokens, &s.CacheSavedMicroUSD, &s.ReusedRows)
 }
 
 // DegradedByCause is Degraded by name, without zeros.

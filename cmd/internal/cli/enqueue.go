@@ -93,6 +93,7 @@ func (o *enqueueOptions) put(ctx context.Context, be *backend, b *batch, progres
 	rep, err := be.store.Enqueue(ctx, b.Prepared, jobs.EnqueueOptions{Update: o.Update, Progress: progress, Claimed: be.steered, Reuse: reuse})
 	if err == nil {
 		be.traceEnqueued(rep, begun)
+		be.countReused(b, rep)
 	}
 	return rep, reuse, err
 }

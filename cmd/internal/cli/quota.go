@@ -18,7 +18,7 @@ func newQuotaCmd(f *factory) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newQuotaShowCmd(f), newQuotaStateCmd(f), newQuotaSetCmd(f), newQuotaUnsetCmd(f), newQuotaExplainCmd(f),
-		newQuotaWhoCmd(f), newQuotaReviewCmd(f))
+		newQuotaWhoCmd(f), newQuotaHistoryCmd(f), newQuotaReviewCmd(f))
 	return cmd
 }
 

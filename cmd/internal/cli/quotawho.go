@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,21 +17,27 @@ type whoOptions struct {
 	From  string
 	To    string
 	Model string
+	By    string
 }
 
 func newQuotaWhoCmd(f *factory) *cobra.Command {
 	o := &whoOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "who [--from 07:00 --to 09:00] [MODEL]",
+		Use:   "who [--from 07:00 --to 09:00] [--by tenant] [MODEL]",
 		Short: "Rank who used the quota in an interval: the table that finds the culprit",
-		Args:  cobra.MaximumNArgs(1),
+		Long: "Ranks features, or tenants, and their classes by what they used of each limit, on average and in their largest\n" +
+			"minute; and says who had the quota in the minutes in which people were refused or slow. Minutes are kept for two\n" +
+			"days, steps of five minutes for seven.",
+		Example: "  nightshift quota who --from 07:00 --to 09:00\n  nightshift quota who --by tenant --from 30m gemini-3.5-flash",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Model = firstArg(args)
 			return runQuotaWho(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.From, "from", "1h", "from when on: a `TIME` of day that has passed, a moment, or a time back; minutes are kept for 50 hours")
+	cmd.Flags().StringVar(&o.From, "from", "1h", "from when on: a `TIME` of day that has passed, a moment, or a time back")
 	cmd.Flags().StringVar(&o.To, "to", "", "until when (default: now)")
+	cmd.Flags().StringVar(&o.By, "by", "feature", "whom to rank, by `WHAT`: feature, tenant")
 	f.addOutputFlag(cmd)
 	return cmd
 }
@@ -74,7 +77,7 @@ func earlier(a, b time.Time) time.Time {
 
 // userOfQuota is one line of quota who.
 type userOfQuota struct {
-	Feature       string  `json:"feature"`
+	Feature       string  `json:"feature"` // or the tenant, with --by tenant
 	Class         string  `json:"class"`
 	Requests      int64   `json:"requests"`
 	RequestsShare float64 `json:"requests_share"` // of all requests of the interval
@@ -91,44 +94,46 @@ type userOfQuota struct {
 	MicroUSD      int64   `json:"micro_usd"`
 
 	Degraded map[gemini.DegradeCause]int64 `json:"degraded,omitempty"` // calls that got another answer, by cause; refused or failed too
-	sum      gemini.UsageSample
+	// Use is what was used of each unit: shares of all, and parts of the limit.
+	Use []gemini.UnitUse `json:"use"`
+	sum gemini.UsageSample
 }
 
-// whoTable adds samples up by feature and class, the largest user first.
+// whoTable adds samples of minutes up by feature and class, the largest user first.
 func whoTable(samples []gemini.UsageSample, from, to time.Time) []*userOfQuota {
-	type who struct{ feature, class string }
-	users := map[who]*userOfQuota{}
-	perMinute := map[who]map[time.Time][2]int64{}
-	var requests, tokens int64
-	for _, s := range samples {
-		k := who{s.Feature, s.Class}
-		if users[k] == nil {
-			users[k] = &userOfQuota{Feature: s.Feature, Class: s.Class}
-			perMinute[k] = map[time.Time][2]int64{}
-		}
-		users[k].sum.Merge(s)
-		m := perMinute[k][s.At]
-		perMinute[k][s.At] = [2]int64{m[0] + s.Requests, m[1] + s.InputTokens}
-		requests, tokens = requests+s.Requests, tokens+s.InputTokens
-	}
-	for k, u := range users {
-		for _, m := range perMinute[k] {
-			u.PeakRPM, u.PeakTPM = max(u.PeakRPM, m[0]), max(u.PeakTPM, m[1])
-		}
-		u.fill(requests, tokens, to.Sub(from).Minutes())
-	}
-	return slices.SortedFunc(maps.Values(users), func(a, b *userOfQuota) int {
-		return cmp.Or(cmp.Compare(max(b.RequestsShare, b.TokensShare), max(a.RequestsShare, a.TokensShare)), strings.Compare(a.Feature+a.Class, b.Feature+b.Class))
-	})
+	q := gemini.WhoQuery{From: from, To: to}
+	return rankedUsers(q.Rank(samples, samples, time.Minute, nil).Rows, to.Sub(from))
 }
 
-func (u *userOfQuota) fill(requests, tokens int64, minutes float64) {
-	s := u.sum
+// rankedUsers makes lines of a ranking.
+func rankedUsers(rows []gemini.WhoRow, span time.Duration) (out []*userOfQuota) {
+	for _, r := range rows {
+		u := &userOfQuota{Feature: r.Name, Class: r.Class, Use: r.Use, sum: r.Sum}
+		u.fill(span.Minutes())
+		out = append(out, u)
+	}
+	return out
+}
+
+func (u *userOfQuota) fill(minutes float64) {
+	s, rpm, tpm := u.sum, useOf(u.Use, "rpm"), useOf(u.Use, "input_tpm")
 	u.Requests, u.Tokens = s.Requests, s.InputTokens
-	u.RequestsShare, u.TokensShare = ratio(s.Requests, requests), ratio(s.InputTokens, tokens)
+	u.RequestsShare, u.TokensShare, u.PeakRPM, u.PeakTPM = millionths(rpm.Share), millionths(tpm.Share), rpm.Peak, tpm.Peak
 	u.AvgRPM, u.AvgTPM = float64(s.Requests)/max(minutes, 1), float64(s.InputTokens)/max(minutes, 1)
 	u.Provider429, u.Refused, u.WouldRefuse, u.MicroUSD = s.Provider429, s.Refused, s.WouldRefuse, s.MicroUSD
 	u.P95MS, u.Degraded = p95of(s).Milliseconds(), s.DegradedByCause()
+}
+
+func millionths(n int64) float64 { return float64(n) / 1e6 }
+
+// useOf finds one unit's.
+func useOf(uses []gemini.UnitUse, unit string) gemini.UnitUse {
+	for _, u := range uses {
+		if u.Unit == unit {
+			return u
+		}
+	}
+	return gemini.UnitUse{Unit: unit}
 }
 
 // p95of is that of the calls that most were: whole answers, or streams.
@@ -147,6 +152,9 @@ func ratio(a, b int64) float64 {
 }
 
 func runQuotaWho(ctx context.Context, o *whoOptions) error {
+	if err := oneOf("--by", o.By, "feature", "tenant"); err != nil {
+		return &usageError{err}
+	}
 	from, to, err := interval(o.From, o.To, o.now())
 	if err != nil {
 		return err
@@ -156,28 +164,43 @@ func runQuotaWho(ctx context.Context, o *whoOptions) error {
 		return err
 	}
 	defer be.close()
-	samples, err := gemini.ReadMeter(ctx, be.rdb, be.conf.scope(), gemini.StepMinute, from, to)
+	who, err := be.who(ctx, gemini.WhoQuery{From: from, To: to, By: gemini.GroupBy(o.By), Model: o.Model})
 	if err != nil {
 		return err
 	}
-	if o.Model != "" {
-		samples = slices.DeleteFunc(samples, func(s gemini.UsageSample) bool { return !strings.EqualFold(s.Model, o.Model) })
+	return o.printWho(ctx, be, who)
+}
+
+// who ranks the users of an interval, for the command and for the page.
+func (b *backend) who(ctx context.Context, q gemini.WhoQuery) (*gemini.Who, error) {
+	for _, c := range b.conf.classTable() {
+		if !c.Pausable {
+			q.Waiting = append(q.Waiting, c.Name)
+		}
 	}
-	users := whoTable(samples, from, to)
-	if len(users) > 0 && o.opts.output == "table" {
-		o.say("from %s to %s%s", clock(from, o.now()), clock(to, o.now()), ofModel(o.Model))
-	}
-	if len(users) == 0 {
-		o.say("no calls from %s to %s%s", clock(from, o.now()), clock(to, o.now()), ofModel(o.Model))
-	}
-	if o.opts.output != "json" && len(users) == 0 {
-		return nil
+	return gemini.NewHistory(b.rdb, b.conf.scope()).Who(ctx, q)
+}
+
+func (o *whoOptions) printWho(ctx context.Context, be *backend, who *gemini.Who) error {
+	users := rankedUsers(who.Rows, who.To.Sub(who.From))
+	span := fmt.Sprintf("from %s to %s%s", clock(who.From, o.now()), clock(who.To, o.now()), ofModel(o.Model))
+	switch {
+	case len(users) == 0:
+		o.say("no calls %s", span)
+		if o.opts.output != "json" {
+			return nil
+		}
+	case o.opts.output == "table":
+		o.say("%s", span)
 	}
 	if err := o.printUsers(users); err != nil || o.opts.output == "json" {
 		return err
 	}
-	printDegradedUsers(o.Out, users)
-	return o.printFindings(ctx, be, samples, from, to)
+	if o.opts.output == "table" {
+		o.printParts(who)
+		printDegradedUsers(o.Out, users)
+	}
+	return o.printFindings(ctx, be, who)
 }
 
 func ofModel(model string) string {
@@ -188,14 +211,14 @@ func ofModel(model string) string {
 }
 
 func (o *whoOptions) printUsers(users []*userOfQuota) error {
-	t := newTable("FEATURE", "CLASS", "REQUESTS", "SHARE", "IN TOKENS", "SHARE", "AVG RPM", "PEAK RPM", "AVG TPM", "PEAK TPM", "429S", "REFUSED", "P95").
+	t := newTable(strings.ToUpper(o.By), "CLASS", "REQUESTS", "SHARE", "IN TOKENS", "SHARE", "AVG RPM", "PEAK RPM", "AVG TPM", "PEAK TPM", "429S", "REFUSED", "P95").
 		numeric(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 	for _, u := range users {
 		refused := humanize.Comma(u.Refused)
 		if u.WouldRefuse > 0 {
 			refused += fmt.Sprintf(" (%s only observed)", humanize.Comma(u.WouldRefuse))
 		}
-		t.row(u.Feature, u.Class, humanize.Comma(u.Requests), percent(u.RequestsShare), humanize.Comma(u.Tokens), percent(u.TokensShare),
+		t.row(orElse(u.Feature, "(none)"), u.Class, humanize.Comma(u.Requests), percent(u.RequestsShare), humanize.Comma(u.Tokens), percent(u.TokensShare),
 			humanize.CommafWithDigits(u.AvgRPM, 1), humanize.Comma(u.PeakRPM), humanize.Comma(int64(u.AvgTPM)), humanize.Comma(u.PeakTPM),
 			humanize.Comma(u.Provider429), refused, seconds(time.Duration(u.P95MS)*time.Millisecond))
 	}

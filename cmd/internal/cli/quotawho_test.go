@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestWhoTable(t *testing.T) {
 	if tags.Requests != 110*60+10*180 || tags.PeakRPM != 180 || tags.AvgRPM != 70 {
 		t.Errorf("tags: %d requests, peak %d, average %v", tags.Requests, tags.PeakRPM, tags.AvgRPM)
 	}
-	if share := float64(120*20) / float64(120*20+8400); chat.RequestsShare != share || chat.Provider429 != 30 {
+	if share := float64(120*20) / float64(120*20+8400); math.Abs(chat.RequestsShare-share) > 1e-6 || chat.Provider429 != 30 {
 		t.Errorf("chat: share %v, %d refused", chat.RequestsShare, chat.Provider429)
 	}
 	if chat.TokensShare <= tags.TokensShare || chat.PeakTPM != 4000 {

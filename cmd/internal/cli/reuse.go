@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"nightshift/jobs"
+	"nightshift/limiter/gemini"
 )
 
 // reuseFlags say what becomes of rows whose question has a good answer already.
@@ -104,4 +105,16 @@ func putAll(ctx context.Context, sink jobs.Sink, rs []jobs.Result) error {
 	}
 	all.Wait()
 	return firstError(errs...)
+}
+
+// countReused tells the history of rows that needed no call. That it may fail is no
+// reason to say that the enqueue did.
+func (b *backend) countReused(batch *batch, rep jobs.EnqueueReport) {
+	s := rep.Run.Spec
+	err := gemini.CountReused(b.rdb, b.conf.scope(), processName("enqueue"), gemini.ReusedRows{
+		Lane: batch.quota.lane, Class: s.Class, Feature: s.Feature, Tenant: s.Tenant, Rows: rep.Reused,
+	})
+	if err != nil {
+		b.log.Warn("rows that took a result over are missing from the history", "run", rep.Run.ID, "rows", rep.Reused, "error", err)
+	}
 }

@@ -82,6 +82,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 		return firstError(enqueueError(err), sink.Close())
 	}
 	s.traceEnqueued(rep, begun)
+	s.countReused(b, rep)
 	if err := firstError(b.quota.usedToday(ctx, s.lim), o.Tell.notify(ctx, s.backend, rep.Run)); err != nil {
 		return firstError(err, sink.Close())
 	}

@@ -16,7 +16,7 @@ func newSpendCmd(f *factory) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSpendShowCmd(f), newSpendSetCmd(f), newSpendPriceCmd(f))
+	cmd.AddCommand(newSpendShowCmd(f), newSpendSetCmd(f), newSpendPriceCmd(f), newSpendForecastCmd(f))
 	return cmd
 }
 

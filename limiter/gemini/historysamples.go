@@ -1,0 +1,58 @@
+package gemini
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// samples gives what was counted by model, class and feature, or tenant (as Feature),
+// in steps of a minute where these are kept, else of five; those of a step that the
+// interval touches are whole.
+func (h *History) samples(ctx context.Context, by GroupBy, from, to time.Time) ([]UsageSample, time.Duration, error) {
+	now, err := h.now(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	recent := !from.Before(now.Add(-tierFine.kept + tierFine.block))
+	if recent && by != GroupTenant {
+		got, err := ReadMeter(ctx, h.rdb, h.scope, StepMinute, from, to)
+		return got, time.Minute, err
+	}
+	step := tierCoarse.step
+	if recent {
+		step = time.Minute
+	}
+	got, err := h.detailed(ctx, by, from.Truncate(step), to.Add(step-1).Truncate(step), step)
+	return got, step, err
+}
+
+// detailed makes samples of blocks. The reader's groups are the whole series.
+func (h *History) detailed(ctx context.Context, by GroupBy, from, to time.Time, step time.Duration) ([]UsageSample, error) {
+	q := HistoryQuery{From: from, To: to, By: by, Step: step}
+	r, err := h.reader(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	r.whole = true
+	if r.view = viewUse; by == GroupTenant {
+		r.view = viewTenants
+	}
+	if err := r.read(ctx); err != nil {
+		return nil, fmt.Errorf("gemini: history: %w", err)
+	}
+	var out []UsageSample
+	for series, cols := range r.all.series {
+		p := strings.Split(series, "|")
+		region, model, _ := strings.Cut(p[0], "/")
+		for i := range r.n {
+			if cols.any(i) {
+				s := UsageSample{At: from.Add(time.Duration(i) * step), Region: region, Model: model, Class: p[1], Feature: p[2]}
+				s.fill(cols, i)
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}

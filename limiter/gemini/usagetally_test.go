@@ -1,0 +1,48 @@
+package gemini
+
+import (
+	"fmt"
+	"testing"
+
+	"nightshift/limiter"
+)
+
+// TestSampleTellsCauses: whose limit refused, what the provider refused for, what sent a
+// row back, what was waited for, and what the cache saved.
+func TestSampleTellsCauses(t *testing.T) {
+	t.Parallel()
+	scope := meterScope()
+	refused := func(reason limiter.Reason, node, limit string) Record {
+		return Record{Class: "interactive", Decision: limiter.RejectedLocally, Refusal: reason, Node: node, Limit: limit, WaitMS: 100, WaitedFor: reason}
+	}
+	their := goodCall(scope, "bulk", "tags")
+	their.Run, their.Status, their.Verdict, their.Reason = "r1", 429, Wait, "input_tpm"
+	broken := goodCall(scope, "bulk", "tags")
+	broken.Run, broken.Status, broken.Verdict, broken.Reason = "r1", 500, Backoff, "server_error"
+	cached := goodCall(scope, "bulk", "tags")
+	cached.Usage, cached.CacheSaved = &Usage{Prompt: 100, Cached: 60}, 45
+	var s UsageSample
+	for _, r := range []Record{
+		refused(limiter.ReasonQuota, "", "rpm"), refused(limiter.ReasonShare, "", "rpm"), refused(limiter.ReasonQuota, "tenant/acme", "input_tpm"),
+		refused(limiter.ReasonPaused, "", ""), {Run: "r1", Decision: limiter.Queued, Refusal: limiter.ReasonQuota, Limit: "rpm"}, their, broken, cached,
+	} {
+		s.count(r)
+	}
+	for name, got := range map[string][]Count{
+		"[{lane rpm 2} {class rpm 1} {paused 1} {tenant input_tpm 1}]": s.RefusedBy(),
+		"[{input_tpm 1}]": s.RefusedThere(),
+		"[{own limiter 1} {provider 429 1} {provider 5xx 1}]": s.Retried(),
+		"[{quota 200} {paused 100} {share 100}]":              s.WaitedFor(),
+	} {
+		if fmt.Sprint(got) != name {
+			t.Errorf("got %v, want %s", got, name)
+		}
+	}
+	if s.CachedTokens != 60 || s.CacheSavedMicroUSD != 45 || s.Amount("retried") != 3 || s.Amount("waited_ms") != 400 {
+		t.Errorf("%+v", s)
+	}
+	var back UsageSample
+	if err := back.unpack(s.pack()); err != nil || fmt.Sprint(back.RefusedBy()) != fmt.Sprint(s.RefusedBy()) {
+		t.Errorf("stored: %v, %v", back.RefusedBy(), err)
+	}
+}
