@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -86,9 +87,23 @@ func (r *historyReader) points(d *HistoryData) {
 func (r *historyReader) series(name string, cols columns) HistorySeries {
 	s := HistorySeries{Name: name, Points: make([]UsageSample, r.n)}
 	cols.sum(&s.Sum)
+	counters, histograms := make([][]*int64, r.n), make([][]*Histogram, r.n)
 	for i := range s.Points {
 		s.Points[i].At = r.q.From.Add(time.Duration(i) * r.step)
-		s.Points[i].fill(cols, i)
+		counters[i], histograms[i] = s.Points[i].counters(), s.Points[i].histograms()
+	}
+	for _, field := range slices.Sorted(maps.Keys(cols)) { // so that bins come in their order
+		at := histogramOf(field)
+		for i, n := range cols[field] {
+			switch {
+			case n == 0:
+			case field < len(counters[i]):
+				*counters[i][field] += n
+			case at >= 0:
+				h := histograms[i][at]
+				h.bins = append(h.bins, bin{int64(field - histogramFields[at]), n})
+			}
+		}
 	}
 	return s
 }

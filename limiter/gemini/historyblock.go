@@ -44,12 +44,15 @@ func (b *block) add(name string, step, field int, n int64) {
 	cols[field][step] += n
 }
 
-// merge adds a series' columns to another's.
+// merge adds a series' columns to another's, of as many steps.
 func (b *block) merge(name string, from columns) {
+	cols := b.series[name]
+	if cols == nil {
+		cols = columns{}
+		b.series[name] = cols
+	}
 	for field, ns := range from {
-		for step, n := range ns {
-			b.add(name, step, field, n)
-		}
+		cols.plus(field, ns)
 	}
 }
 

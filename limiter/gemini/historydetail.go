@@ -39,22 +39,15 @@ func (d detail) take(samples []UsageSample) {
 func (d detail) rest() {
 	rest := newBlock(d.use.begin, d.use.step, d.use.n)
 	for name, cols := range d.use.series {
-		p := strings.Split(name, "|")
-		for field, ns := range cols {
-			if field >= fieldLatency && field < fieldTallies {
-				continue
-			}
-			for step, n := range ns {
-				rest.add(seriesName(p[0], p[1], ""), step, field, n)
-			}
-		}
+		rest.merge(restName(name), cols.counts())
 	}
 	for name, cols := range d.tenants.series {
-		p := strings.Split(name, "|")
 		for field, ns := range cols {
-			for step, n := range ns {
-				rest.add(seriesName(p[0], p[1], ""), step, field, -n)
+			less := make([]int64, len(ns))
+			for i, n := range ns {
+				less[i] = -n
 			}
+			rest.merge(restName(name), columns{field: less})
 		}
 	}
 	for name, cols := range rest.series {
@@ -64,6 +57,22 @@ func (d detail) rest() {
 			}
 		}
 	}
+}
+
+func restName(series string) string {
+	p := strings.Split(series, "|")
+	return seriesName(p[0], p[1], "")
+}
+
+// counts are the columns without durations.
+func (c columns) counts() columns {
+	out := columns{}
+	for field, ns := range c {
+		if field < fieldLatency || field >= fieldTallies {
+			out[field] = ns
+		}
+	}
+	return out
 }
 
 // detailReader reads the meter's own buckets.
@@ -178,11 +187,7 @@ func (b *block) bounded(most int) *block {
 		if p := strings.Split(series, "|"); !kept[series] {
 			series = seriesName(p[0], p[1], OtherFeature)
 		}
-		for field, ns := range cols {
-			if field < fieldLatency || field >= fieldTallies {
-				out.merge(series, columns{field: ns})
-			}
-		}
+		out.merge(series, cols.counts())
 	}
 	out.until = b.until
 	return out

@@ -29,7 +29,7 @@ func (v *historyView) print(w io.Writer, d *gemini.HistoryData, now time.Time) {
 			fmt.Fprintf(w, "Nothing is known of %s to %s: no process of the fleet was counting.\n", clock(m.From, now), clock(m.To, now))
 		}
 	}
-	fmt.Fprintf(w, "\nWho had it while people waited: nightshift quota who --from %s --to %s%s\n", v.From.Local().Format(time.RFC3339),
+	fmt.Fprintf(w, "\nWho had it while people waited:\n  nightshift quota who --from %s --to %s%s\n", v.From.Local().Format(time.RFC3339),
 		earlier(v.To, now).Local().Format(time.RFC3339), space(v.Model))
 }
 
