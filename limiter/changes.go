@@ -25,7 +25,11 @@ func changes(before, after Config) []Event {
 		if slices.Equal(from, to) {
 			return
 		}
-		out = append(out, Event{Kind: EventLimits, Subject: subject, By: after.By, Text: name + ": " + difference(from, to),
+		text := difference(from, to)
+		if len(to) == 0 && subject != name { // a lane or a class; nodes and weights are there without being configured
+			text = "no longer configured"
+		}
+		out = append(out, Event{Kind: EventLimits, Subject: subject, By: after.By, Text: name + ": " + text,
 			Data: map[string]string{"from": list(from), "to": list(to)}})
 	}
 	for _, l := range before.lanesWith(after) {
@@ -53,7 +57,7 @@ func overridden(before, after Config, ch Change) []Event {
 		e := &events[i]
 		e.Text += " (" + ch.how() + ")"
 		e.Data["how"] = ch.how()
-		if why := ch.why(); why != "" {
+		if why := ch.why(e.Subject); why != "" {
 			e.Text += ": " + why
 		}
 	}
@@ -62,10 +66,7 @@ func overridden(before, after Config, ch Change) []Event {
 
 // difference says what changed: "rpm 60 → 120, rpd none → 1000".
 func difference(from, to []setting) string {
-	switch {
-	case len(to) == 0:
-		return "no longer configured"
-	case len(from) == 0:
+	if len(from) == 0 {
 		return list(to)
 	}
 	var out []string

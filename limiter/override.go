@@ -137,12 +137,37 @@ func (ch Change) how() string {
 	return what
 }
 
-// why is the reason that was given.
-func (ch Change) why() string {
+// why are the reasons that were given for what an event is of. A default
+// ("tenant/*") also changes what begins with it: the reason is that of all then, if
+// there is but one.
+func (ch Change) why(subject string) string {
+	var all, own []string
 	for _, o := range ch.Set {
-		if o.Reason != "" {
-			return o.Reason
+		all = append(all, o.Reason)
+		if o.subject() == subject {
+			own = append(own, o.Reason)
 		}
 	}
-	return ""
+	if all = distinct(all); own == nil && len(all) == 1 {
+		own = all
+	}
+	return strings.Join(distinct(own), ", ")
+}
+
+// distinct are the texts that say something, each once.
+func distinct(texts []string) (out []string) {
+	for _, t := range texts {
+		if t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// subject is that of the event of a change to the override's node.
+func (o Override) subject() string {
+	if o.kind() == kindClass {
+		return "class " + o.class()
+	}
+	return o.Node
 }

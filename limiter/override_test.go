@@ -337,3 +337,42 @@ func TestLimitsThatComeLate(t *testing.T) {
 		t.Fatalf("rpm %d; want 50", got)
 	}
 }
+
+// TestOverridesSayTheirReason: of several values set at once each event gives the reason
+// of its own; a default's reason is that of what it changes too.
+func TestOverridesSayTheirReason(t *testing.T) {
+	scope := Scope{Provider: "gemini", Project: "p"}
+	weight := Override{Node: NodeWeights, Name: "run/a", Value: 3, Reason: "weight of the run"}
+	rpm := func(reason string) Override { return Override{Node: "run/a", Name: "rpm", Value: 5, Reason: reason} }
+	for _, c := range []struct {
+		before, set []Override
+		want        string
+	}{
+		{nil, []Override{rpm("window of the run"), weight}, "run/a: rpm 5 (quota set): window of the run\nweights: run/a 3 (quota set): weight of the run"},
+		{nil, []Override{rpm(""), weight}, "run/a: rpm 5 (quota set)\nweights: run/a 3 (quota set): weight of the run"},
+		{[]Override{rpm("")}, []Override{{Node: "run/*", Name: "rpd", Value: 9, Reason: "a calm night"}}, "run/*: rpd 9 (quota set): a calm night\nrun/a: rpd none → 9 (quota set): a calm night"},
+		{nil, []Override{{Node: "class/bulk", Name: "cap", Value: 200_000, Reason: "launch"}, weight},
+			"bulk: cap 0 % → 20 % (quota set): launch\nweights: run/a 3 (quota set): weight of the run"},
+		{[]Override{rpm(""), weight}, nil, "run/a: rpm 5 → none (quota unset)\nweights: run/a 3 → none (quota unset)"},
+	} {
+		conf, err := Config{Scope: scope, Classes: []Class{{Name: "bulk"}}}.With(c.before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := append(c.before, c.set...)
+		if c.set == nil {
+			all = nil
+		}
+		after, err := Config{Scope: scope, Classes: conf.Classes}.With(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range overridden(conf, after, Change{Set: c.set}) {
+			got = append(got, e.Text)
+		}
+		if text := strings.Join(got, "\n"); text != c.want {
+			t.Errorf("%+v:\n%s\nwant\n%s", c.set, text, c.want)
+		}
+	}
+}
