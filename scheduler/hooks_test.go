@@ -293,7 +293,14 @@ func TestLifeWatch(t *testing.T) {
 	}
 	n, err := h.store.Retry(t.Context(), old.ID, jobs.RetryFilter{})
 	h.must(err)
+	first := jobs.Task{Run: old.ID, Gen: 1}
+	_, err = h.store.Begin(t.Context(), first)
+	h.must(err)
+	h.must(h.store.Wait(t.Context(), first, jobs.WaitPaused, jobs.Waits{})) // looked at, not called for
 	h.must(w.Look(t.Context()))
+	if got := kinds(); len(got) != 0 {
+		t.Fatalf("a run that is paused before its first call has begun: %q", got)
+	}
 	h.must((&LifeWatch{Control: h.c}).Look(t.Context())) // another leader
 	h.at = h.at.Add(time.Minute)
 	for i := range n {

@@ -103,7 +103,7 @@ func (w *LifeWatch) open(ctx context.Context, run jobs.Run, counts jobs.Counts, 
 	if !known {
 		phase, at = "queued", strconv.FormatInt(now, 10)
 	}
-	if phase == "queued" && (counts[jobs.Queued] < counts.Open() || counts[jobs.Done]+counts[jobs.Failed] > 0) {
+	if called := counts[jobs.Running] + counts[jobs.RetryWait] + counts[jobs.Done] + counts[jobs.Failed]; phase == "queued" && called > 0 {
 		phase = "begun"
 		if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted}); err != nil {
 			return was, err
