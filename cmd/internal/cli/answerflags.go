@@ -24,7 +24,7 @@ type answerFlags struct {
 func (o *answerFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&o.Reask, "reask", 0, "how often an answer that breaks the schema, or is no JSON, is asked for again with its fault said (default run.reask: 1)")
 	fl.BoolVar(&o.Grow, "grow", false, "ask once more, with twice the cap, when an answer reaches --max-output-tokens (default run.grow)")
-	fl.StringVar(&o.Halt, "halt", "", "stop the run when its rows fail: `RULE` fail=20%/200 (more than 20 % of the last 200 rows), same=50 (50 in a row for one\n"+
+	fl.StringVar(&o.Halt, "halt", "", "stop the run when its rows fail: `RULE` fail=20%/200 (more than 20 % of the last 200 rows), same=50 (50 in a row for one "+
 		"cause), both with a comma between, or off (default run.halt: same=50)")
 }
 

@@ -25,8 +25,9 @@ func newEnqueueCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "enqueue INPUT... -t TEMPLATE",
 		Short: "Put rows on the fleet's queues",
-		Long: "Reads and checks the INPUT files (" + inputKinds + ") and puts their\n" +
-			"rows on the queues. Enqueueing the same run again adds only what is missing.",
+		Long: "Reads and checks the INPUT files, and puts their rows on the queues:\n" +
+			inputKinds + "\n" +
+			"Enqueueing the same run again adds only what is missing.",
 		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runEnqueue(cmd.Context(), f, o, cmd, args)
@@ -36,6 +37,7 @@ func newEnqueueCmd(f *factory) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Update, "update", false, "let the named run change: redo only what changed")
 	o.Tell.addNotifyFlags(cmd.Flags())
 	f.addOutputFlag(cmd)
+	inSections(cmd)
 	return cmd
 }
 

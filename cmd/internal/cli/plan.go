@@ -15,15 +15,17 @@ func newPlanCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan INPUT... -t TEMPLATE",
 		Short: "Check rows and template, and say what they need; makes no call",
-		Long: "Reads and checks the INPUT files, and says before anything is paid: which rows are new, what they take in tokens,\n" +
-			"money (at each service tier, and by the Batch API) and time, and whether that fits windows, deadline and\n" +
-			"caps. How long answers get comes from a sample, from an earlier run with the same prompt, from what the\n" +
-			"feature's calls taught, or else is the longest that is allowed: it says which.",
+		Long: "Reads and checks the INPUT files, and says before anything is paid: which rows are new, what they\n" +
+			"take in tokens, money (at each service tier, and by the Batch API) and time, and whether that fits\n" +
+			"windows, deadline and caps. How long answers get comes from a sample, from an earlier run with the\n" +
+			"same prompt, from what the feature's calls taught, or else is the longest that is allowed: it says\n" +
+			"which.",
 		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args) },
 	}
 	o.addFlags(cmd)
 	f.addOutputFlag(cmd)
+	inSections(cmd)
 	return cmd
 }
 

@@ -84,3 +84,12 @@ func (b *backend) keptWords(ctx context.Context, run jobs.Run, c jobs.Counts, no
 	}
 	return fmt.Sprintf("until %s (%s)", clock(k.Until, now), why), &k.Until, nil
 }
+
+// keptUntil says of a run that has ended when it is removed, in the list of runs.
+func (b *backend) keptUntil(ctx context.Context, run jobs.Run, s *runStatus) error {
+	k, err := b.store.Kept(ctx, run, s.counts, b.conf.retention())
+	if err == nil && !k.Open && !k.Forever {
+		s.Kept = &k.Until
+	}
+	return err
+}

@@ -76,6 +76,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("fleet", newWorkerCmd(f), newGatewayCmd(f), newSchedulerCmd(f), newSchedulesCmd(f), newDashboardCmd(f), newGeminiSimCmd(f))
 	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f), newKeysCmd(f))
 	root.SetHelpCommand(newHelpCmd())
+	root.SetUsageFunc(showUsage)
 	return root
 }
 

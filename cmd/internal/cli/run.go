@@ -27,10 +27,12 @@ func newRunCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run INPUT... -t TEMPLATE -o results.jsonl",
 		Short: "Enqueue, work and export in one process; run again, it goes on where it stopped",
-		Long: "Reads the INPUT files (" + inputKinds + "),\n" +
-			"calls Gemini for each row under the limits of the configuration, and appends each result to the file as it comes. Stopped or killed, the same\n" +
-			"command goes on with the rows that have no good result in the file yet. With -o NAME.csv the results are appended to\n" +
-			"NAME.csv.jsonl, and NAME.csv is written from that when the command ends.",
+		Long: "Reads the INPUT files, calls Gemini for each row under the limits of the configuration, and\n" +
+			"appends each result to the file as it comes. INPUT:\n" +
+			inputKinds + "\n" +
+			"Stopped or killed, the same command goes on with the rows that have no good result in the file\n" +
+			"yet. With -o NAME.csv the results are appended to NAME.csv.jsonl, and NAME.csv is written from\n" +
+			"that when the command ends.",
 		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), f, o, cmd, args) },
 	}
@@ -39,6 +41,7 @@ func newRunCmd(f *factory) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
 	o.Tell.addNotifyFlags(cmd.Flags())
 	o.Tell.addThenFlags(cmd.Flags())
+	inSections(cmd)
 	return cmd
 }
 

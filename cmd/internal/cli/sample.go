@@ -25,10 +25,10 @@ func newSampleCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample INPUT... -t TEMPLATE -n 20",
 		Short: "Try the prompt on random rows with real calls, and project cost and time of all",
-		Long: "Makes a few random rows of INPUT now, shows what came back, and says what all rows are likely to cost and\n" +
-			"how long they take: the mean of the tried rows ± t·s/√n at 95 %, corrected for the input's size. The same\n" +
-			"seed tries the same rows, so that a changed prompt can be compared. What was paid for is kept: enqueue and\n" +
-			"run take these rows' answers over.",
+		Long: "Makes a few random rows of INPUT now, shows what came back, and says what all rows are likely to\n" +
+			"cost and how long they take: the mean of the tried rows ± t·s/√n at 95 %, corrected for the\n" +
+			"input's size. The same seed tries the same rows, so that a changed prompt can be compared. What\n" +
+			"was paid for is kept: enqueue and run take these rows' answers over.",
 		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runSample(cmd.Context(), f, o, cmd, args) },
 	}
@@ -36,6 +36,7 @@ func newSampleCmd(f *factory) *cobra.Command {
 	cmd.Flags().IntVarP(&o.N, "number", "n", 20, "how many `ROWS` to try")
 	cmd.Flags().Uint64Var(&o.Seed, "seed-rows", 1, "which rows chance takes: another `NUMBER` tries others")
 	f.addOutputFlag(cmd)
+	inSections(cmd)
 	return cmd
 }
 

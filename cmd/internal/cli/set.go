@@ -24,9 +24,10 @@ func newSetCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set RUN",
 		Short: "Change how a run goes on, or show what is set and by whom",
-		Long: "Changes settings of RUN while it goes on, and prints what they were and are. None of them is part of an\n" +
-			"answer, so that nothing is done again; none takes a setting away. It is in force within seconds, in every\n" +
-			"process. Without flags it prints each setting and where it comes from.",
+		Long: "Changes settings of RUN while it goes on, and prints what they were and are. None of them is part\n" +
+			"of an answer, so that nothing is done again; the value none takes a setting away. They are in\n" +
+			"force within seconds, in every process. Without flags it prints each setting and where it comes\n" +
+			"from.",
 		Example: "  nightshift set catalog --window \"22:00-07:00@100%, else @10%\" --deadline 07:00 --on-late continue\n" +
 			"  nightshift set catalog --max-cost 8\n" +
 			"  nightshift set catalog --deadline none",
@@ -50,6 +51,7 @@ func newSetCmd(f *factory) *cobra.Command {
 		o.texts[s.name] = cmd.Flags().String(s.name, "", s.help)
 	}
 	f.addOutputFlag(cmd)
+	inSections(cmd)
 	return cmd
 }
 

@@ -75,7 +75,7 @@ func (o *specOptions) addFlags(cmd *cobra.Command) {
 	o.addTierFlags(fl)
 	o.addReuseFlags(fl)
 	o.addKeepFlag(fl)
-	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares;\n"+
+	fl.StringVar(&o.OtherModel, "other-model", "", "the `MODEL` that may answer rows which would have to wait long for theirs, of those that degrade.models declares; "+
 		"results say instead_of where it did (default: rows wait as long as it takes)")
 	for flag, values := range map[string][]string{
 		"kind": {string(jobs.Generate), string(jobs.Embed)}, "priority": {"high", "normal", "low"}, "class": {"bulk", "evaluation", "background"},

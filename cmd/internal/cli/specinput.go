@@ -16,7 +16,7 @@ import (
 )
 
 // inputKinds is what the commands that read rows say of their INPUT.
-const inputKinds = "CSV, TSV, JSONL, a JSON array or batch requests; gzip, zstd or not; 'in/*.csv'; - for standard input"
+const inputKinds = "CSV, TSV, JSONL, a JSON array or batch requests; gzip or zstd too; 'in/*.csv'; - for standard input"
 
 // inputFlags say how rows are read.
 type inputFlags struct {

@@ -15,30 +15,42 @@ import (
 
 type statusOptions struct {
 	*factory
-	Ref string
+	Ref string // of one run; "" for everything
 }
 
 func newStatusCmd(f *factory) *cobra.Command {
 	o := &statusOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "status [RUN]",
+		Use:   "status [RUN...]",
 		Short: "Show where the rows of a run are; without RUN, everything at one look",
-		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Ref = firstArg(args)
 			be, err := o.openAny(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer be.close()
-			if o.Ref != "" {
-				return o.one(cmd.Context(), be)
+			if len(args) == 0 {
+				return o.all(cmd.Context(), be)
 			}
-			return o.all(cmd.Context(), be)
+			return o.each(cmd.Context(), be, args)
 		},
 	}
 	f.addOutputFlag(cmd)
 	return cmd
+}
+
+// each is the screen of one run after the other.
+func (o *statusOptions) each(ctx context.Context, be *backend, refs []string) error {
+	for i, ref := range refs {
+		if i > 0 && o.opts.output == "table" {
+			fmt.Fprintln(o.Out)
+		}
+		o.Ref = ref
+		if err := o.one(ctx, be); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runStatus is one run as status shows it.
@@ -115,7 +127,7 @@ func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInf
 	list := []runStatus{}
 	for _, r := range runs {
 		s, err := b.runStatus(ctx, r, pauses, fleet)
-		if err != nil {
+		if err := firstError(err, b.keptUntil(ctx, r, &s)); err != nil {
 			return nil, nil, err
 		}
 		list = append(list, s)

@@ -123,8 +123,11 @@ func (v *overview) runTable() *dataTable {
 	for _, s := range v.Runs {
 		c := s.counts
 		eta := ""
-		if s.ETA != nil {
+		switch {
+		case s.ETA != nil:
 			eta = "about " + clock(*s.ETA, v.At)
+		case s.Kept != nil:
+			eta = "kept to " + shortDay(*s.Kept, v.At)
 		}
 		t.row(orElse(s.Name, s.ID), clock(s.Created, v.At), s.Model, humanize.Comma(s.Rows),
 			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()-c[jobs.Cancelled]), humanize.Comma(c[jobs.Running]),

@@ -15,7 +15,7 @@ type tierFlags struct {
 }
 
 func (o *tierFlags) addTierFlags(fl *pflag.FlagSet) {
-	fl.StringVar(&o.ServiceTier, "service-tier", "", "the `TIER` to ask for: standard; flex: half the price, each answer takes 1 to 15 minutes,\n"+
+	fl.StringVar(&o.ServiceTier, "service-tier", "", "the `TIER` to ask for: standard; flex: half the price, each answer takes 1 to 15 minutes, "+
 		"and standard while flex has no capacity; priority; auto: flex as long as the deadline allows (default run.service_tier)")
 }
 

@@ -19,6 +19,14 @@ func clock(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
+// shortDay is the day of a time in a narrow column; within two days the hour too.
+func shortDay(t, now time.Time) string {
+	if t.Sub(now).Abs() < 48*time.Hour {
+		return t.Local().Format("Mon 15:04")
+	}
+	return t.Local().Format("2 Jan")
+}
+
 // ago prints a distance in the coarse words of a status line.
 func ago(d time.Duration) string {
 	switch {
