@@ -12,7 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const testToken = "a-token-of-some-length"
+const (
+	testToken     = "a-token-of-some-length"
+	testViewToken = "a-token-to-look-only"
+)
 
 // noRedis is a client for what asks Redis nothing.
 func noRedis(t *testing.T) redis.UniversalClient {

@@ -52,18 +52,53 @@ type tab struct {
 	faults []string // since the last look: requests to elsewhere, errors on the console
 }
 
+// chromium is one browser for all tests of the package, ended by TestMain. Each test
+// has a tab with cookies and storage of its own.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	stop []context.CancelFunc
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, stop := range slices.Backward(chromium.stop) {
+		stop()
+	}
+	if chromium.dir != "" {
+		_ = os.RemoveAll(chromium.dir)
+	}
+	os.Exit(code)
+}
+
+func startChromium(path string) {
+	c := &chromium
+	if c.dir, c.err = os.MkdirTemp("", "dashboard-chromium-"); c.err != nil {
+		return
+	}
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.UserDataDir(c.dir), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true))
+	ctx, cancel := chromedp.NewContext(alloc)
+	c.ctx, c.stop = ctx, append(c.stop, stop, cancel)
+	c.err = chromedp.Do(ctx) // starts it
+}
+
 func newTab(t *testing.T, d *Dashboard) *tab {
 	t.Helper()
 	path := findChromium(t)
+	chromium.once.Do(func() { startChromium(path) })
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
 	b := &tab{t: t}
 	b.page.Store(d)
 	b.site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.page.Load().(*Dashboard).ServeHTTP(w, r) }))
 	t.Cleanup(b.site.Close)
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true))
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(func() { b.page.Load().(*Dashboard).Close() })
+	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	ctx, cancelTime := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancelTime)
