@@ -15,23 +15,29 @@ func (b *backend) countSpent(ctx context.Context, run jobs.Run, before int64, no
 	if run.Spec.Steer.MaxCost == 0 {
 		return nil
 	}
-	zone := b.conf.spendZone()
-	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), run.Created.In(zone), now.In(zone))
+	used, err := b.moneyOf(ctx, run, now)
 	if err != nil {
 		return err
 	}
-	used := before
-	for _, s := range samples {
-		if s.Run == run.ID {
-			used += s.MicroUSD
-		}
-	}
+	used += before
 	lane, err := limiter.ParseLane(run.Spec.Lane)
 	if used == 0 || err != nil {
 		return err
 	}
 	return b.lim.Restore(ctx, limiter.Snapshot{Scope: b.conf.scope(), At: now, Counters: []limiter.Counter{{
 		Lane: lane, Node: "run/" + run.ID, Class: run.Spec.Class, Unit: limiter.MicroUSD, Window: limiter.Ever, Start: time.UnixMilli(0), Used: used}}})
+}
+
+// moneyOf is what a run's calls have cost so far, in micro-dollars.
+func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (sum int64, err error) {
+	zone := b.conf.spendZone()
+	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), run.Created.In(zone), now.In(zone))
+	for _, s := range samples {
+		if s.Run == run.ID {
+			sum += s.MicroUSD
+		}
+	}
+	return sum, err
 }
 
 // steeredWith is steered where the results file knows what was spent before: a Redis

@@ -168,7 +168,7 @@ func TestPlanWords(t *testing.T) {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
-	if got := (planStand{Open: 199, Than: "night", forced: true}).openWords(); got != "as run night asks them; --force asks again, answered or not" {
+	if got := (planStand{Open: 199, Than: "night", forced: "--force"}).openWords(); got != "as run night asks them" {
 		t.Error(got)
 	}
 	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.Local)

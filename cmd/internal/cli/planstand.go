@@ -20,9 +20,10 @@ type planStand struct {
 	Stale  int64        `json:"stale"`  // the earlier run asked something else for that row
 	Why    string       `json:"stale_why,omitempty"`
 	Than   string       `json:"earlier_run,omitempty"`
+	Again  int64        `json:"answered_asked_again,omitempty"` // of the others: answered, and --force or reuse: off asks all the same
 
 	places string
-	forced bool
+	forced string // "--force", "reuse: off"; "" where answers are taken over
 }
 
 // asked is how many rows an enqueue would call for.
@@ -31,27 +32,29 @@ func (s planStand) asked() int64 { return s.New + s.Unseen + s.Open + s.Stale }
 // stand compares a batch with earlier runs and results files; be is nil where no
 // Redis is to be reached.
 func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batch) (out planStand, err error) {
-	keep, on := c.reuse()
-	var l *jobs.Lookup
-	switch {
-	case o.Force || !on:
-	case be == nil && c.Redis == "embedded":
-		l, err = jobs.LookUpFiles(ctx, b.Prepared, jobs.LookUpOptions{Keep: keep, Files: c.answerFiles(b.Spec)})
-	case be != nil:
-		l, err = o.lookUp(ctx, be, b.Prepared)
-	}
+	found, err := answered(ctx, c, be, b)
 	if err != nil {
 		return out, err
 	}
+	taken, forced := found, o.forcedBy(c)
+	if forced != "" {
+		taken = nil
+	}
 	st := jobs.Stand{New: b.Rows}
 	if be != nil {
-		st, err = be.store.Stand(ctx, b.Prepared, l)
-	} else if l != nil {
-		st.Same = l.Same
-		st.New -= l.Same
+		st, err = be.store.Stand(ctx, b.Prepared, taken)
+	} else if taken != nil {
+		st.Same = taken.Same
+		st.New -= taken.Same
 	}
-	out = planStand{forced: o.Force, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open, Stale: st.Stale}
-	out.From, out.places = placesOf(l)
+	out = planStand{forced: forced, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open, Stale: st.Stale}
+	from, places := placesOf(found)
+	out.places = places
+	if taken != nil {
+		out.From = from
+	} else if found != nil {
+		out.Again = found.Same
+	}
 	if st.Earlier.ID != "" {
 		out.Than = st.Earlier.Title()
 	}
@@ -61,6 +64,31 @@ func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batc
 	return out, err
 }
 
+// forcedBy says what keeps answers from being taken over; "" where they are.
+func (o *specOptions) forcedBy(c *loaded) string {
+	_, on := c.reuse()
+	switch {
+	case o.Force:
+		return "--force"
+	case !on:
+		return "reuse: off"
+	}
+	return ""
+}
+
+// answered finds the rows that have a good answer, whether it is to be taken over or
+// not; nil where nothing can be asked.
+func answered(ctx context.Context, c *loaded, be *backend, b *batch) (*jobs.Lookup, error) {
+	keep, _ := c.reuse()
+	switch {
+	case be != nil:
+		return be.store.LookUp(ctx, b.Prepared, jobs.LookUpOptions{Keep: keep})
+	case c.Redis == "embedded":
+		return jobs.LookUpFiles(ctx, b.Prepared, jobs.LookUpOptions{Keep: keep, Files: c.answerFiles(b.Spec)})
+	}
+	return nil, nil
+}
+
 // rows adds what there is to say to the plan's table.
 func (s planStand) rows(t *dataTable) {
 	say := func(n int64, words string) {
@@ -68,21 +96,21 @@ func (s planStand) rows(t *dataTable) {
 			t.row("", humanize.Comma(n)+" "+words)
 		}
 	}
-	if s.Same+s.Unseen+s.Open+s.Stale == 0 {
+	if s.Same+s.Unseen+s.Open+s.Stale+s.Again == 0 {
 		return // all are new: nothing to tell apart
 	}
 	say(s.New, "new")
 	say(s.Same, "unchanged: answered already, cost nothing (from "+s.places+")")
 	say(s.Stale, fmt.Sprintf("stale: run %s asked otherwise (%s)", s.Than, s.Why))
 	say(s.Open, s.openWords())
+	say(s.Again, fmt.Sprintf("of these are answered already (from %s); %s asks and pays for them again", s.places, s.forced))
 	say(s.Unseen, "unchanged, but answered in files of another host; enqueue refuses without --redo-unseen")
 }
 
-// openWords says why rows that an earlier run has are asked: --force does not look
-// which of them are answered.
+// openWords says why rows that an earlier run has are asked.
 func (s planStand) openWords() string {
-	if s.forced {
-		return fmt.Sprintf("as run %s asks them; --force asks again, answered or not", s.Than)
+	if s.forced != "" {
+		return fmt.Sprintf("as run %s asks them", s.Than)
 	}
 	return fmt.Sprintf("as run %s asks them, without a good answer so far", s.Than)
 }

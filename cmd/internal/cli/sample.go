@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -48,7 +46,7 @@ type sampleOutcome struct {
 	Failed   int           `json:"failed"`
 	FailLow  float64       `json:"failed_part_low"` // of all rows, at 95 %
 	FailHigh float64       `json:"failed_part_high"`
-	Spent    int64         `json:"spent_micro_usd"` // now, without what was known already
+	Spent    int64         `json:"spent_micro_usd"` // now, by all calls: also of rows that have no answer yet
 	Plan     *planReport   `json:"all_rows,omitempty"`
 }
 
@@ -69,117 +67,55 @@ func runSample(ctx context.Context, f *factory, o *sampleOptions, cmd *cobra.Com
 		return err
 	}
 	defer s.close()
-	picked, err := o.pick(ctx, b)
+	picked, err := o.pick(ctx, b, f.now())
 	if err != nil {
 		return err
 	}
-	rep, made, err := s.try(ctx, f, picked)
-	if rep.Run.ID == "" {
+	t, err := o.try(ctx, f, s, picked)
+	if t.run.ID == "" {
 		return err
 	}
-	if s.embedded != nil && len(made) > 0 {
+	if s.embedded != nil && len(t.made) > 0 {
 		if err := s.conf.rememberAnswers(b.Spec, s.conf.sampleFile(b.Spec), f.now()); err != nil {
 			f.say("warning: run will not know these answers: %v", err)
 		}
 	}
-	r := o.report(rep, made)
-	if len(made) > 0 {
+	r := o.report(t)
+	if len(t.made) > 0 {
 		if err := f.projection(ctx, s, b, &r); err != nil {
 			return err
 		}
 	}
-	if printErr := f.print(sampleTable(r, b, f.now()), r); printErr != nil {
+	if printErr := f.print(sampleTable(r, b, s.conf.takenOverWords(), f.now()), r); printErr != nil {
 		return printErr
 	}
-	return f.sampleEnd(ctx, r, int64(o.N), err)
+	return o.end(ctx, f, s, r, err)
 }
 
 // pick chooses the rows. They run first and at any time of day, since somebody waits
 // for them; only pauses, quotas and caps hold them up.
-func (o *sampleOptions) pick(ctx context.Context, b *batch) (*jobs.Prepared, error) {
+func (o *sampleOptions) pick(ctx context.Context, b *batch, now time.Time) (*jobs.Prepared, error) {
 	p, err := b.Pick(ctx, o.N, o.Seed)
 	if err != nil {
 		return nil, err
 	}
 	p.Spec.Name, p.Spec.Sample, p.Spec.Priority = "", true, jobs.High
+	if o.Force { // without a name it is the run of the former sample, which has these rows' answers
+		p.Spec.Name = "sample-" + now.UTC().Format("20060102-150405")
+	}
 	p.Spec.Steer = jobs.Steering{MaxCost: p.Spec.Steer.MaxCost, ServiceTier: p.Spec.Steer.ServiceTier}
 	return p, nil
 }
 
-// try makes the rows in this process and gives what came back, also when it was
-// interrupted: then the rest is called off.
-func (s *session) try(ctx context.Context, f *factory, p *jobs.Prepared) (rep jobs.EnqueueReport, made []jobs.Result, err error) {
-	sink, known, err := s.sampleSink(ctx, p)
-	if err != nil {
-		return rep, nil, err
-	}
-	if sink != nil {
-		defer func() { err = firstError(err, sink.Close()) }()
-	}
-	if rep, err = s.store.Enqueue(ctx, p, jobs.EnqueueOptions{Reuse: known}); err != nil {
-		return rep, nil, enqueueError(err)
-	}
-	after := context.WithoutCancel(ctx)
-	if rep.Known > 0 { // a sample that was called off goes on
-		if _, err := s.store.Retry(ctx, rep.Run.ID, jobs.RetryFilter{States: []jobs.State{jobs.Cancelled}}); err != nil {
-			return rep, nil, err
-		}
-	}
-	counts, err := s.store.Counts(ctx, rep.Run.ID)
-	if err == nil && counts.Open() > 0 {
-		f.say("trying %s of %s with real calls", plural(int(counts.Open()), "row"), p.Name)
-		if sink != nil {
-			err = s.work(ctx, f, rep.Run, sink)
-		} else {
-			err = s.work(ctx, f, rep.Run, nil)
-		}
-	}
-	if ctx.Err() != nil {
-		if _, cancelErr := s.store.Cancel(after, rep.Run.ID); cancelErr != nil {
-			s.log.Warn("rows of the sample that are left are still enqueued", "run", rep.Run.ID, "err", cancelErr)
-		}
-	}
-	readErr := s.store.Results(after, rep.Run.ID, jobs.ResultsOptions{}, func(r jobs.Result) error {
-		if r.Status != jobs.Cancelled.String() {
-			made = append(made, r)
-		}
-		return nil
-	})
-	return rep, made, firstError(err, readErr)
-}
-
-// sampleSink is the file that keeps what is tried with the embedded Redis, which
-// forgets; with a shared one the run keeps it, and there is none. Lookup has what
-// is known of the rows.
-func (s *session) sampleSink(ctx context.Context, p *jobs.Prepared) (sink *jobs.FileSink, known *jobs.Lookup, err error) {
-	var files []string
-	if s.embedded != nil {
-		files = []string{s.conf.sampleFile(p.Spec)}
-		if err := firstError(os.MkdirAll(filepath.Dir(files[0]), 0o700), trimSamples(files[0])); err != nil {
-			return nil, nil, err
-		}
-		if sink, err = jobs.OpenFileSink(files[0], jobs.FileSinkOptions{Fallback: filepath.Join(s.conf.stateDir(), "unwritten")}); err != nil {
-			return nil, nil, err
-		}
-	}
-	if known, err = s.store.LookUp(ctx, p, jobs.LookUpOptions{Files: files}); err != nil && sink != nil {
-		err = firstError(err, sink.Close())
-	}
-	return sink, known, err
-}
-
 // report adds up what was tried.
-func (o *sampleOptions) report(rep jobs.EnqueueReport, made []jobs.Result) sampleOutcome {
-	r := sampleOutcome{Run: rep.Run.ID, Seed: o.Seed, Rows: made}
-	for _, row := range made {
+func (o *sampleOptions) report(t tried) sampleOutcome {
+	r := sampleOutcome{Run: t.run.ID, Seed: o.Seed, Rows: t.made, Spent: t.spent}
+	for _, row := range t.made {
 		if !jobs.ParseState(row.Status).Good() {
 			r.Failed++
 		}
-		if row.MicroUSD != nil && row.Status != jobs.Cached.String() {
-			r.Spent += *row.MicroUSD
-		}
 	}
-	r.FailLow, r.FailHigh = rate(r.Failed, len(made))
+	r.FailLow, r.FailHigh = rate(r.Failed, len(t.made))
 	return r
 }
 
@@ -206,11 +142,11 @@ func (f *factory) projection(ctx context.Context, s *session, b *batch, r *sampl
 	return err
 }
 
-// sampleEnd says what is left to say, and gives the exit code.
-func (f *factory) sampleEnd(ctx context.Context, r sampleOutcome, asked int64, err error) error {
+// end says what is left to say, and gives the exit code.
+func (o *sampleOptions) end(ctx context.Context, f *factory, s *session, r sampleOutcome, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		f.say("interrupted after %d of %d rows; what was paid is kept: the same command goes on", len(r.Rows), asked)
+		f.say("interrupted after %d of %d rows; %s", len(r.Rows), o.N, o.interruptedWords(s))
 		return &codedError{code: exitInterrupted}
 	case err != nil:
 		var braked *brakedError
@@ -225,7 +161,7 @@ func (f *factory) sampleEnd(ctx context.Context, r sampleOutcome, asked int64, e
 }
 
 // sampleTable shows each row with the beginning of its answer, then all rows.
-func sampleTable(r sampleOutcome, b *batch, now time.Time) *dataTable {
+func sampleTable(r sampleOutcome, b *batch, kept string, now time.Time) *dataTable {
 	t := newTable("ROW", "STATUS", "TOKENS", "COST", "ANSWER")
 	for _, row := range r.Rows {
 		tokens, cost := "", ""
@@ -242,7 +178,7 @@ func sampleTable(r sampleOutcome, b *batch, now time.Time) *dataTable {
 	if r.Failed > 0 {
 		all.row("failed", fmt.Sprintf("%d of %d: %.0f %% to %.0f %% of all rows may", r.Failed, len(r.Rows), 100*r.FailLow, 100*r.FailHigh))
 	}
-	all.row("spent", usd(r.Spent)+", kept: enqueue and run take these answers over")
+	all.row("spent", usd(r.Spent)+", "+kept)
 	t.after = all
 	if p := r.Plan; p != nil {
 		all.row("all rows", humanize.Comma(p.Rows)+", by "+p.From+", at 95 %")

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nightshift/jobs"
+	"nightshift/limiter/gemini"
+)
+
+// TestReuseOfSampleAndPlan: sample takes over what is answered unless --force or
+// reuse: off says otherwise, and plan says how many answered rows are asked again.
+func TestReuseOfSampleAndPlan(t *testing.T) {
+	t.Parallel()
+	s, _ := newReused(t)
+	se := &session{backend: s.be}
+	for _, c := range []struct {
+		args     []string
+		reuse    string
+		known    bool
+		name     string
+		goesOn   string
+		planSays string
+	}{
+		{nil, "", true, "", "the same command goes on", "1 unchanged: answered already, cost nothing (from first)"},
+		{[]string{"--force"}, "", false, "sample-20261130-220000", "the same command without --force goes on", "1 of these are answered already (from first); --force asks and pays for them again"},
+		{nil, "off", false, "", "the same command goes on", "1 of these are answered already (from first); reuse: off asks and pays for them again"},
+	} {
+		s.be.conf.Reuse = c.reuse
+		o, cmd := &sampleOptions{N: 2, Seed: 1}, &cobra.Command{}
+		o.addFlags(cmd)
+		s.check(cmd.ParseFlags(append(c.args, "--prompt", "say {{.w}}")))
+		b, err := o.prepare(t.Context(), s.f, cmd, []string{filepath.Join(filepath.Dir(s.be.conf.File), "rows.csv")})
+		s.check(err)
+		p, err := o.pick(t.Context(), b, time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC))
+		s.check(err)
+		known, err := o.known(t.Context(), se, p)
+		s.check(err)
+		if (known != nil) != c.known || known != nil && known.Same != 1 || p.Spec.Name != c.name {
+			t.Errorf("%v, reuse %q: known %+v, name %q", c.args, c.reuse, known, p.Spec.Name)
+		}
+		if got := o.interruptedWords(se); !strings.HasSuffix(got, c.goesOn) {
+			t.Errorf("%v, reuse %q: %s", c.args, c.reuse, got)
+		}
+		st, err := o.stand(t.Context(), s.be.conf, s.be, b)
+		s.check(err)
+		table := newTable("", "")
+		st.rows(table)
+		if got := s.said(func(context.Context) error { return s.f.print(table, st) }); !strings.Contains(got, c.planSays) {
+			t.Errorf("%v, reuse %q: plan says\n%s", c.args, c.reuse, got)
+		}
+		s.check(b.Close())
+	}
+}
+
+// TestSampleSpent: what a sample cost is what its run's calls cost while it went on,
+// also those of rows that have no answer yet; what was spent before is not in it.
+func TestSampleSpent(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	spend := func(feature string, run string, micro int64) {
+		day := time.Now().In(s.be.conf.spendZone()).Format(time.DateOnly)
+		s.check(gemini.RestoreMoney(t.Context(), s.be.rdb, s.be.conf.scope(), []gemini.MoneySample{{Day: day, Model: "m", Class: "bulk", Feature: feature, Run: run, MicroUSD: micro, Calls: 1}}))
+	}
+	spend("before", s.run.ID, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := (&session{backend: s.be}).priced(ctx, s.f, s.run, func() error {
+		spend("answered", s.run.ID, 70)
+		spend("on its way", s.run.ID, 7)
+		spend("answered", "another", 5)
+		cancel()
+		return nil
+	})
+	if err != nil || got != 77 {
+		t.Errorf("spent %d (%v), want 77", got, err)
+	}
+	r := (&sampleOptions{}).report(tried{run: s.run, spent: got, made: []jobs.Result{{Row: "r0", Status: "done"}}})
+	if r.Spent != 77 || r.Failed != 0 {
+		t.Errorf("the report is %+v", r)
+	}
+}
