@@ -47,12 +47,13 @@ const (
 
 // ScheduleState is what is kept of a schedule.
 type ScheduleState struct {
-	Looked  time.Time `json:"looked"`            // all periods up to here are decided
-	Period  time.Time `json:"period,omitzero"`   // the last one that was decided
-	Run     string    `json:"run,omitempty"`     // its run's name
-	Outcome string    `json:"outcome,omitempty"` // how it went
-	Text    string    `json:"text,omitempty"`    // why, or what was enqueued
-	Held    string    `json:"held,omitempty"`    // who holds the schedule; "": nobody
+	Looked  time.Time `json:"looked"`             // all periods up to here are decided
+	Period  time.Time `json:"period,omitzero"`    // the last one that was decided
+	Run     string    `json:"run,omitempty"`      // its run's name
+	Outcome string    `json:"outcome,omitempty"`  // how it went
+	Text    string    `json:"text,omitempty"`     // why, or what was enqueued
+	Held    string    `json:"held,omitempty"`     // who holds the schedule; "": nobody
+	HeldOut int       `json:"held_out,omitempty"` // periods that began while it was held, and of which nobody was told yet
 	SkipOne bool      `json:"skip_one,omitempty"`
 	SkipBy  string    `json:"skip_by,omitempty"` // who left the next period out
 	Now     string    `json:"now,omitempty"`     // who wants a run now
@@ -167,17 +168,23 @@ func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told 
 	}
 	st.Looked = maxTime(st.Looked, now)
 	late := n > 0 && now.Sub(due) > lateAfter
-	if missed = n - 1 + boolInt(late); n == 0 {
-		missed = 0
+	if missed = n - 1 + boolInt(late); n == 0 || st.Held != "" {
+		missed = 0 // what is held would not have started
+	}
+	if st.Held != "" {
+		st.HeldOut += n
+	} else if st.HeldOut > 0 {
+		told = append(told, fmt.Sprintf("schedule %s: %s began while it was held; nothing is made up for", s.Name, PeriodsWords(st.HeldOut)))
+		st.HeldOut = 0
 	}
 	byHand := st.Now
 	st.Now = ""
 	if byHand != "" {
 		st.Period, st.Run, st.Outcome, st.Text = now, s.Name+"@"+now.In(s.Cron.zone).Format("2006-01-02T15:04:05"), PeriodStarting, "started by "+byHand
-		return nil, missed
+		return told, missed
 	}
 	if n == 0 {
-		return nil, 0
+		return told, 0
 	}
 	st.Period, st.Run = due, s.Name+"@"+s.Cron.Period(due)
 	skip := func(why string) {
@@ -198,6 +205,14 @@ func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told 
 		st.Outcome, st.Text = PeriodStarting, ""
 	}
 	return told, missed
+}
+
+// PeriodsWords is "1 period", "2 periods".
+func PeriodsWords(n int) string {
+	if n == 1 {
+		return "1 period"
+	}
+	return fmt.Sprintf("%d periods", n)
 }
 
 func boolInt(b bool) int {

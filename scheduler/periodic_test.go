@@ -3,6 +3,9 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -34,10 +37,16 @@ func TestPeriods(t *testing.T) {
 		{"12-06 08:00", "", PeriodStarting, "n@2026-12-06", 0, 3, nil}, // once, however many were missed
 		{"12-09 08:00", "", PeriodSkipped, "n@2026-12-09", 1, 3, func() { st.Outcome, s.Skip = PeriodStarted, true }},
 		{"12-10 01:30", "", PeriodSkipped, "n@2026-12-10", 0, 0, func() { st.Held = "ann" }},
-		{"12-11 01:30", "", PeriodSkipped, "n@2026-12-11", 1, 0, func() { st.Held, st.SkipOne, st.SkipBy = "", true, "ann" }},
+		{"12-11 01:30", "", PeriodSkipped, "n@2026-12-11", 2, 0, func() { st.Held, st.SkipOne, st.SkipBy = "", true, "ann" }},
 		{"12-12 01:30", "", PeriodStarting, "n@2026-12-12", 0, 0, nil},
 		{"12-12 09:00", "", PeriodStarting, "n@2026-12-12T09:00:00", 0, 0, func() { st.Outcome, st.Now = PeriodStarted, "ann" }},
 		{"12-14 09:00", "", PeriodStarting, "n@2026-12-14T09:00:00", 0, 2, func() { st.Outcome, st.Now = PeriodStarted, "ann" }},
+		// Held while schedulers look each period, and while none does: said once, after it.
+		{"12-15 01:30", "", PeriodSkipped, "n@2026-12-15", 0, 0, func() { st.Outcome, st.Held = PeriodStarted, "ann" }},
+		{"12-18 09:00", "", PeriodSkipped, "n@2026-12-18", 0, 0, nil},
+		{"12-18 09:01", "", PeriodSkipped, "n@2026-12-18", 1, 0, func() { st.Held = "" }},
+		{"12-18 09:02", "", PeriodSkipped, "n@2026-12-18", 0, 0, nil},
+		{"12-19 01:30", "", PeriodStarting, "n@2026-12-19", 0, 0, nil},
 	} {
 		if c.before != nil {
 			c.before()
@@ -98,11 +107,14 @@ func TestOneRunAPeriod(t *testing.T) {
 
 // TestTwoLeadersOneRun: two processes that both believe to lead look at the very moment
 // of a period, on one Redis, and both have read what was kept before either writes. One
-// run comes of it, each time: the second may finish what the first began, by the same name.
+// run comes of it, each time, and each of its rows has one task: the second may finish
+// what the first began, by the same name.
 func TestTwoLeadersOneRun(t *testing.T) {
 	r := newRig(t, realRedis(t))
 	cron, err := ParseCron("* * * * *", nil)
 	r.must(err)
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	r.must(os.WriteFile(path, []byte("id,word\na,x\nb,y\nc,z\n"), 0o600))
 	at := time.Date(2026, 12, 1, 1, 29, 30, 0, time.UTC)
 	var mu sync.Mutex
 	started := map[string]int{}
@@ -111,9 +123,15 @@ func TestTwoLeadersOneRun(t *testing.T) {
 		c.Now = func() time.Time { return at }
 		return &Periodic{Control: &c, Owner: "s", Of: []Schedule{{Name: "n", Cron: cron, Start: func(ctx context.Context, run string) (jobs.EnqueueReport, error) {
 			mu.Lock()
-			defer mu.Unlock()
 			started[run]++
-			return jobs.EnqueueReport{}, nil
+			mu.Unlock()
+			spec := jobs.Spec{Kind: jobs.Generate, Model: "m", Lane: testLane, Template: "{{.word}}", Feature: "test", Class: "bulk", Priority: jobs.Normal, IDColumn: "id", Name: run}
+			p, err := jobs.Prepare(ctx, jobs.Input{Path: path}, spec, jobs.PrepareOptions{})
+			if err != nil {
+				return jobs.EnqueueReport{}, err
+			}
+			defer p.Close()
+			return r.store.Enqueue(ctx, p, jobs.EnqueueOptions{})
 		}}}}
 	}
 	leaders := []*Periodic{leader(), leader()}
@@ -142,8 +160,27 @@ func TestTwoLeadersOneRun(t *testing.T) {
 			})
 		}
 		both.Wait()
+		tasks, err := r.rdb.LRange(r.ctx(), "asynq:{"+testQueue+"}:pending", 0, -1).Result()
+		r.must(err)
+		if slices.Sort(tasks); len(tasks) != 3 || len(slices.Compact(tasks)) != 3 {
+			t.Fatalf("a period of 3 rows has %d tasks: %v", len(tasks), tasks)
+		}
+		runs, err := r.store.Runs(r.ctx())
+		r.must(err)
+		_, err = r.store.Cancel(r.ctx(), runs[0].ID) // or the next period is skipped
+		r.must(err)
 	}
 	if len(started) != periods {
 		t.Errorf("%d periods made %d runs: %v", periods, len(started), started)
+	}
+	runs, err := r.store.Runs(r.ctx())
+	r.must(err)
+	if len(runs) != periods {
+		t.Errorf("%d periods have %d runs", periods, len(runs))
+	}
+	for _, run := range runs {
+		if c, err := r.store.Counts(r.ctx(), run.ID); err != nil || c.Total() != 3 || run.Rows != 3 {
+			t.Errorf("%s has %v, %d rows (%v)", run.Title(), c, run.Rows, err)
+		}
 	}
 }

@@ -102,6 +102,9 @@ func changeSchedule(ctx context.Context, f *factory, name, said string, do func(
 			if members, err := be.control().Members(ctx); state.Now != "" && err == nil && len(members) == 0 {
 				said = "a run starts once a scheduler does, none runs: nightshift scheduler"
 			}
+			if state.Held == "" && state.HeldOut > 0 {
+				said += "; " + scheduler.PeriodsWords(state.HeldOut) + " began while it was held, and are not made up for"
+			}
 			fmt.Fprintf(f.Out, "%s: %s\n", name, said)
 			return nil
 		}
