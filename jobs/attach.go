@@ -78,16 +78,18 @@ func (a *Attachment) judge(content []byte) error {
 }
 
 func (a *Attachment) tooLarge(size int64) error {
-	return a.problem(fmt.Sprintf("the file has %s; a request takes %s of files", sizeWords(size), sizeWords(MaxAttachments)), "make it smaller, or upload it to the Files API and send the request as a Gemini batch line")
+	has, most := overWords(size)
+	return a.problem(fmt.Sprintf("the file has %s; a request takes %s of files", has, most), "make it smaller, or upload it to the Files API and send the request as a Gemini batch line")
 }
 
-// sizeWords is a size for people. What is just over a limit is told in bytes: in
-// larger units it would read as the limit itself.
-func sizeWords(n int64) string {
-	if n > MaxAttachments && humanize.IBytes(uint64(n)) == humanize.IBytes(MaxAttachments) {
-		return humanize.Comma(n) + " bytes"
+// overWords are a size over the limit and the limit, in one unit. What is just over it
+// is told in bytes: in larger units both would read the same.
+func overWords(size int64) (has, most string) {
+	has, most = humanize.IBytes(uint64(max(size, 0))), humanize.IBytes(MaxAttachments)
+	if has == most {
+		has, most = humanize.Comma(size)+" bytes", humanize.Comma(MaxAttachments)+" bytes"
 	}
-	return humanize.IBytes(uint64(max(n, 0)))
+	return has, most
 }
 
 func (a *Attachment) problem(what, remedy string) error {
@@ -108,7 +110,8 @@ func (r *Request) Attach(find func(path string) (Attachment, error)) error {
 			*f = got
 		}
 		if all += f.Size; all > MaxAttachments {
-			return f.problem(fmt.Sprintf("the row's files have %s together; a request takes %s", sizeWords(all), sizeWords(MaxAttachments)), "make them smaller, or fewer")
+			has, most := overWords(all)
+			return f.problem(fmt.Sprintf("the row's files have %s together; a request takes %s", has, most), "make them smaller, or fewer")
 		}
 	}
 	return nil
