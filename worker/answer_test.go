@@ -124,3 +124,22 @@ func TestSchemaOpensNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsKeepTheirDigits: arguments of a line's own functions are as the answer has
+// them, numbers beyond 2^53 too; nothing else of the outcome changes.
+func TestCallsKeepTheirDigits(t *testing.T) {
+	const call = `{"name":"f","args":{"id":9007199254740993,"price":1.10,"html":"<a&b>"}}`
+	body := `{"candidates":[{"index":1,"content":{"parts":[{"functionCall":{"name":"other"}}]}},
+		{"content":{"parts":[{"functionCall":{"name":"t"},"thought":true},{"functionCall": ` + call + `}]},"finishReason":"STOP"}]}`
+	var resp genai.GenerateContentResponse
+	if err := json.Unmarshal([]byte(body), &resp); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"functionCalls":[` + call + `]}`
+	if out := readGenerated(&resp).withExactCalls([]byte(body)); out.end != jobs.Done || string(out.parsed) != want || out.output != want {
+		t.Errorf("%s; want %s", out.parsed, want)
+	}
+	if out := readGenerated(&resp); string(out.withExactCalls([]byte("{")).parsed) != string(out.parsed) {
+		t.Error("an answer that cannot be read again changes the outcome")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"nightshift/jobs"
+	"nightshift/limiter/gemini"
 
 	"google.golang.org/genai"
 )
@@ -18,7 +19,9 @@ func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
 		return readEmbedded(resp), err
 	}
 	config := configOf(j)
+	var raw *gemini.RawAnswer
 	if j.request.Body != nil {
+		ctx, raw = gemini.KeepRaw(ctx) // only a line of its own has functions to call
 		if err := asItStands(j.request.Body, j.draft, &config); err != nil {
 			return outcome{}, err
 		}
@@ -27,7 +30,11 @@ func (l *lane) ask(ctx context.Context, j *job) (outcome, error) {
 		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: j.request.System}}}
 	}
 	resp, err := models.GenerateContent(ctx, j.run.Spec.Model, conversation(j), &config)
-	return j.joined(readGenerated(resp)), err
+	out := readGenerated(resp)
+	if raw != nil {
+		out = out.withExactCalls(raw.Bytes())
+	}
+	return j.joined(out), err
 }
 
 // configOf are the request's settings with what the row's draft changes.

@@ -167,3 +167,21 @@ func TestGeminiLinesAreSentAsTheyStand(t *testing.T) {
 		}
 	})
 }
+
+// TestLineCallsKeepTheirDigits: what a line's own function is called with comes back with
+// the digits that the model wrote, over the SDK and the transport.
+func TestLineCallsKeepTheirDigits(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := newRig(t)
+		const call = `{"name":"f","args":{"id":9007199254740993}}`
+		line := `{"key":"a","request":{"contents":[{"parts":[{"text":"id: a"}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}]}}`
+		cfg := r.config()
+		cfg.Client = r.clientVia(&sayer{any: `{"candidates":[{"content":{"parts":[{"functionCall":` + call + `}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3}}`}, r.gate)
+		run := r.enqueueFile(r.folder("lines.jsonl", line+"\n"), spec(func(s *jobs.Spec) { s.Template, s.IDColumn = "", "" }))
+		r.start(cfg)
+		r.await(run, time.Minute)
+		if got := r.results(run)["a"]; string(got.Parsed) != `{"functionCalls":[`+call+`]}` {
+			t.Errorf("%s: %s %+v", got.Status, got.Parsed, got.Error)
+		}
+	})
+}

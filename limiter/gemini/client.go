@@ -31,7 +31,7 @@ func NewClient(ctx context.Context, t *Transport, baseURL string) (*genai.Client
 	cfg := &genai.ClientConfig{
 		APIKey:      placeholderKey,
 		Backend:     genai.BackendGeminiAPI,
-		HTTPClient:  &http.Client{Transport: t, CheckRedirect: noRedirect},
+		HTTPClient:  &http.Client{Transport: rawKeeper{t}, CheckRedirect: noRedirect},
 		HTTPOptions: genai.HTTPOptions{BaseURL: t.base.String() + "/", APIVersion: "v1beta"},
 	}
 	if v := t.cfg.Vertex; v != nil {
