@@ -89,7 +89,7 @@ func TestGuessingIsSlow(t *testing.T) {
 				t.Errorf("the right token took %s", got)
 			}
 		}
-		time.Sleep(failuresLast + time.Second)
+		<-time.After(failuresLast + time.Second)
 		if got := took("wrong"); got != 0 {
 			t.Errorf("the next day's first failure took %s", got)
 		}
@@ -141,7 +141,7 @@ func TestOneLooksForAll(t *testing.T) {
 		}
 		synctest.Wait()
 		before := looks
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if looks != before {
 			t.Error("it looks although nobody does")
 		}
