@@ -23,7 +23,7 @@ var HookFormats = []string{HookJSON, HookSlack, HookMarkdown}
 // machine that tells.
 type Hook struct {
 	Name    string        `json:"name"`             // no two have the same
-	On      []string      `json:"on"`               // of RunEvents; empty: DefaultHookOn
+	On      []string      `json:"on"`               // of HookEvents; empty: DefaultHookOn
 	URL     string        `json:"url,omitempty"`    // may hold a secret itself: Target is what is shown
 	Secret  []byte        `json:"-"`                // signs what is sent; nil signs nothing
 	Format  string        `json:"format,omitempty"` // of HookFormats; default HookJSON
@@ -37,8 +37,8 @@ var DefaultHookOn = []string{RunFinished, RunHalted, RunCapped, RunLate}
 // Check names the field that is wrong.
 func (h Hook) Check() error {
 	for _, kind := range h.On {
-		if !slices.Contains(RunEvents, kind) {
-			return &ConfigError{"on", fmt.Sprintf("%q; want %s", kind, strings.Join(RunEvents, ", "))}
+		if !slices.Contains(HookEvents, kind) {
+			return &ConfigError{"on", fmt.Sprintf("%q; want %s", kind, strings.Join(HookEvents, ", "))}
 		}
 	}
 	switch {

@@ -33,6 +33,18 @@ const (
 // RunEvents are all kinds, in the order of a run's life.
 var RunEvents = []string{RunStarted, RunFinished, RunHalted, RunCapped, RunLate, RunMissed, RunUpgraded}
 
+// What hooks may be called on beside the events of runs.
+const (
+	HookAlert     = "alert"     // something that somebody should look at
+	HookRecovered = "recovered" // it is over
+)
+
+// HookEvents are all that hooks may be called on.
+var HookEvents = append(slices.Clone(RunEvents), HookAlert, HookRecovered)
+
+// ofRun says that an event is one of a run, and no alert.
+func (e RunEvent) ofRun() bool { return e.Kind != HookAlert && e.Kind != HookRecovered }
+
 // RunEvent is something that happened to a run, which a person who is away wants
 // to hear of.
 type RunEvent struct {
@@ -43,6 +55,9 @@ type RunEvent struct {
 	// Occasion tells apart what can happen to a run several times: of the same run,
 	// kind and occasion the second telling is nothing. "" is for what happens once.
 	Occasion string `json:"occasion,omitempty"`
+	// Alerts are what an alert is of: it has no run, and a text of its own, of several
+	// lines where it is of several.
+	Alerts []Alert `json:"alerts,omitempty"`
 }
 
 // ID is the same for every telling of the same event.

@@ -163,7 +163,7 @@ func (h *Hooks) deliver(ctx context.Context, d Delivery) (again time.Time, err e
 // attempt tells one hook of one event, now.
 func (h *Hooks) attempt(ctx context.Context, hook Hook, d Delivery, now time.Time) error {
 	var report RunReport
-	if h.Report != nil {
+	if h.Report != nil && d.Event.ofRun() {
 		var err error
 		if report, err = h.Report(ctx, d.Event.Run); err != nil {
 			h.Control.log().Warn("a hook is called without a report", "hook", hook.Name, "run", d.Event.Run, "err", err)

@@ -27,7 +27,7 @@ func (e *attemptError) Error() string { return e.why }
 
 // hookMessage is what a JSON hook is sent, in the form of Standard Webhooks.
 type hookMessage struct {
-	Type      string          `json:"type"` // "run.finished"
+	Type      string          `json:"type"` // "run.finished", "alert", "recovered"
 	Timestamp time.Time       `json:"timestamp"`
 	Data      hookMessageData `json:"data"`
 }
@@ -38,6 +38,7 @@ type hookMessageData struct {
 	Name     string          `json:"name,omitempty"`
 	Text     string          `json:"text"`
 	Report   json.RawMessage `json:"report,omitempty"`
+	Alerts   []Alert         `json:"alerts,omitempty"` // of "alert" and "recovered"; run is empty then
 }
 
 // hookClient sends one attempt: a redirect is followed to the same host only, and only
@@ -65,7 +66,11 @@ func (h Hook) body(d Delivery, r RunReport) (body []byte, contentType string, er
 		body, err = marshalPlain(map[string]string{"text": slackText(d.Event, r)})
 		return body, "application/json", err
 	}
-	body, err = marshalPlain(hookMessage{"run." + d.Event.Kind, d.Event.At.UTC(), hookMessageData{d.ID, d.Event.Run, r.Title, d.Event.sentence(r.Title), r.JSON}})
+	kind := d.Event.Kind
+	if d.Event.ofRun() {
+		kind = "run." + kind
+	}
+	body, err = marshalPlain(hookMessage{kind, d.Event.At.UTC(), hookMessageData{d.ID, d.Event.Run, r.Title, d.Event.sentence(r.Title), r.JSON, d.Event.Alerts}})
 	return body, "application/json", err
 }
 
@@ -79,6 +84,9 @@ func marshalPlain(v any) ([]byte, error) {
 
 // sentence is the event in words.
 func (e RunEvent) sentence(title string) string {
+	if !e.ofRun() {
+		return e.Text
+	}
 	if title == "" {
 		title = e.Run
 	}

@@ -28,6 +28,7 @@ func leaseKeys(name string) []string {
 //	notify     hash: run → its own hooks (JSON)
 //	deliveries hash: id → an event on its way to a hook (JSON)
 //	due        sorted set: those ids by their next attempt (ms)
+//	alerts     hash: book (JSON), fence and time of its writer (alertbook.go)
 func scopeKey(s limiter.Scope, name string) string {
 	return "nightshift:{scheduler:" + s.String() + "}:" + name
 }

@@ -29,6 +29,7 @@ type Scheduler struct {
 	Spend     *SpendWatch // nil: nobody tells how far caps are spent
 	Keeper    *Keeper     // nil: runs are kept until they are purged
 	Periodic  *Periodic   // nil: no runs come again
+	Alerts    *AlertWatch // nil: nobody tells what needs a look
 	// Also runs while this process leads; each ends when its context does.
 	Also []func(context.Context)
 
@@ -124,6 +125,9 @@ func (s *Scheduler) lead(ctx context.Context, fence int64) {
 	}
 	if s.Periodic != nil {
 		every(reconcileEvery, "starting the runs of schedules", s.Periodic.Look)
+	}
+	if s.Alerts != nil {
+		every(alertsEvery, "looking for alerts", func(ctx context.Context) error { return s.Alerts.Look(ctx, fence) })
 	}
 	if s.Sweeper != nil {
 		all.Go(func() { s.Sweeper.Run(ctx) })

@@ -132,6 +132,11 @@ func levelOf(s limiter.CapState) int64 {
 
 // levelText says what is spent, what follows, and how it will go on.
 func levelText(o CapOutlook, now time.Time) string {
+	return levelWords(o, now, " ("+setCommand(o)+")")
+}
+
+// levelWords is levelText with the command that raises the cap as help has it.
+func levelWords(o CapOutlook, now time.Time, help string) string {
 	at := o.Used * 100 / o.Amount
 	s := fmt.Sprintf("%s: %d %% of the cap is spent, %s of %s", o.CapState, at, dollars(o.Used), dollars(o.Amount))
 	if o.Held > 0 {
@@ -143,9 +148,9 @@ func levelText(o CapOutlook, now time.Time) string {
 	}
 	switch {
 	case at >= full:
-		return s + fmt.Sprintf(": all calls that cost money are refused %s (%s)", until, setCommand(o))
+		return s + fmt.Sprintf(": all calls that cost money are refused %s%s", until, help)
 	case len(o.Stopped) > 0 || o.Soft > 0 && at >= softLevel(o.CapState):
-		s += fmt.Sprintf(": %s %s (%s)", stopWords(o), until, setCommand(o))
+		s += fmt.Sprintf(": %s %s%s", stopWords(o), until, help)
 	}
 	switch {
 	case !o.Reached.IsZero():
