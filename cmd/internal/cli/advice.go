@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,10 +113,19 @@ func (o *overview) adviseRuns() {
 	}
 }
 
-// adviseAlerts repeats what somebody should have looked at in the last half hour.
+// advisedAnyway are alerts of what the advice finds by itself, and with more detail.
+var advisedAnyway = []string{scheduler.AlertWorkers, scheduler.AlertCredentials}
+
+// adviseAlerts has what the leader found, and repeats what somebody should have looked
+// at in the last half hour.
 func (o *overview) adviseAlerts() {
+	for _, a := range o.Alerts {
+		if o.Health.Leader != nil && !slices.Contains(advisedAnyway, a.Kind) {
+			o.add("warn", a.Command, "%s (since %s)", a.Text, clock(a.Since, o.At))
+		}
+	}
 	for _, e := range o.Events {
-		if e.Kind == limiter.EventAlert && o.At.Sub(e.At) < 30*time.Minute {
+		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute {
 			o.add("warn", "nightshift events --kind alert", "%s (%s)", e.Text, clock(e.At, o.At))
 		}
 	}

@@ -9,9 +9,7 @@ import (
 
 // Config is the complete shape of nightshift.yaml. Every key may also be set by
 // an environment variable, NIGHTSHIFT_ and the path in capitals with '_'
-// (NIGHTSHIFT_WORKER_CONCURRENCY); a command's flag wins over both. Sections
-// marked reserved are checked like the rest and not acted on yet; `config
-// check` says so where they are used.
+// (NIGHTSHIFT_WORKER_CONCURRENCY); a command's flag wins over both.
 type Config struct {
 	Redis    string `yaml:"redis"`     // "embedded" or a URL: redis://, rediss://, redis-sentinel://, redis-cluster://
 	StateDir string `yaml:"state_dir"` // lock, state file, call records and spool; default the user's state directory
@@ -51,7 +49,7 @@ type Config struct {
 	Metrics   ListenConfig     `yaml:"metrics"`   // where every process serves /metrics, /healthz and /readyz whose section does not say otherwise
 	Log       LogConfig        `yaml:"log"`       // of the processes that go on running
 	Telemetry TelemetryConfig  `yaml:"telemetry"` // where traces go
-	Alerts    AlertsConfig     `yaml:"alerts"`    // reserved
+	Alerts    AlertsConfig     `yaml:"alerts"`    // from when on somebody is told that something needs a look, and who
 	TimeZone  string           `yaml:"time_zone"` // of months and windows; days are always Pacific. Default America/Los_Angeles
 }
 
@@ -209,11 +207,6 @@ type DashboardConfig struct {
 // and each takes the next that is free. Default none.
 type ListenConfig struct {
 	Listen string `yaml:"listen"`
-}
-
-// AlertsConfig is reserved for alert targets.
-type AlertsConfig struct {
-	Webhook string `yaml:"webhook"`
 }
 
 // defaults are the values of keys that no file, variable or flag sets.

@@ -58,9 +58,6 @@ func runConfigCheck(f *factory) error {
 	if _, wrong := c.hooks(); len(wrong) > 0 {
 		return invalid(c.located(wrong[0]))
 	}
-	for _, name := range c.reservedInUse() {
-		f.say("%s: %s is understood, but this version does not act on it yet", where, name)
-	}
 	for _, s := range c.Schedules {
 		b, _, err := c.prepareSchedule(context.Background(), s, "")
 		if err != nil {
@@ -125,10 +122,10 @@ func shown(key string, v any) any {
 	if !ok {
 		return v
 	}
-	if key == "dashboard.token" && text != "" {
+	if (key == "dashboard.token" || key == "dashboard.view_token") && text != "" {
 		return "***"
 	}
-	if key == "report.webhook" && text != "" {
+	if (key == "report.webhook" || key == "alerts.webhook") && text != "" {
 		return HookConfig{URL: text}.target()
 	}
 	if key == "redis" && redisHost(text) != afterScheme(text) && strings.Contains(text, "@") {

@@ -42,7 +42,7 @@ func (l *loaded) check() error {
 		atLeast("records.keep (in minutes)", int64(c.Records.Keep/time.Minute), 1),
 		zoneOK("time_zone", c.TimeZone), c.checkSpend(), c.checkRetention(), l.readPrices(),
 		c.checkModels(), c.checkClasses(), l.checkZeros(), c.checkNodes(), c.checkFeatures(),
-		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(), c.checkDegrade(), c.checkRoutes(), c.checkHooks(),
+		c.checkHealth(), c.checkWindows(), c.checkListeners(), c.checkEnforced(), c.checkDegrade(), c.checkRoutes(), c.checkHooks(), c.checkAlerts(),
 		c.checkMetrics(), c.Log.check(), c.Telemetry.check(),
 	}
 	for _, err := range checks {
@@ -238,16 +238,6 @@ func zoneOK(key, v string) error {
 		return fmt.Errorf("%s: %q is no time zone such as Europe/Paris", key, v)
 	}
 	return nil
-}
-
-// reservedInUse names the sections that are set and not acted on yet.
-func (l *loaded) reservedInUse() []string {
-	reserved := []string{"alerts"}
-	return slices.DeleteFunc(reserved, func(name string) bool {
-		return !slices.ContainsFunc(slices.Collect(maps.Keys(l.Sources)), func(key string) bool {
-			return strings.HasPrefix(key, name+".") && l.Sources[key] != "default"
-		})
-	})
 }
 
 func (c *Config) lane(bucket string) limiter.Lane {

@@ -14,7 +14,7 @@ import (
 // HookConfig is somebody to be told of what happens to runs: an address or a command.
 type HookConfig struct {
 	Name      string        `yaml:"name"`       // default hook1, hook2, … by its place
-	On        []string      `yaml:"on"`         // started, finished, halted, capped, late, missed, upgraded; default finished, halted, capped, late
+	On        []string      `yaml:"on"`         // started, finished, halted, capped, late, missed, upgraded, alert, recovered; default finished, halted, capped, late
 	URL       string        `yaml:"url"`        // the address that is sent what happened
 	URLEnv    string        `yaml:"url_env"`    // or the variable that holds it, since such addresses often are secrets
 	SecretEnv string        `yaml:"secret_env"` // variable that holds what signs it (Standard Webhooks); default none
@@ -30,7 +30,8 @@ type ReportConfig struct {
 	Format     string `yaml:"format"`      // markdown, json or slack; default markdown
 }
 
-// hookConfigs are all hooks with their names; that of the report is one of them.
+// hookConfigs are all hooks with their names; those of the report and of alerts are among
+// them, last.
 func (c *Config) hookConfigs() []HookConfig {
 	all := slices.Clone(c.Hooks)
 	for i := range all {
@@ -39,6 +40,9 @@ func (c *Config) hookConfigs() []HookConfig {
 	if r := c.Report; r.Webhook != "" || r.WebhookEnv != "" {
 		all = append(all, HookConfig{Name: "report", On: []string{scheduler.RunFinished, scheduler.RunHalted},
 			URL: r.Webhook, URLEnv: r.WebhookEnv, Format: cmp.Or(r.Format, scheduler.HookMarkdown)})
+	}
+	if h, ok := c.Alerts.hook(); ok {
+		all = append(all, h)
 	}
 	return all
 }
@@ -49,8 +53,8 @@ func (c *Config) checkHooks() error {
 	seen := map[string]bool{}
 	for i, h := range c.hookConfigs() {
 		key := fmt.Sprintf("hooks[%d]", i)
-		if i == len(c.Hooks) {
-			key = "report"
+		if i >= len(c.Hooks) {
+			key = h.Name
 		}
 		if err := nameOK(key+".name", h.Name); err != nil {
 			return err
@@ -124,7 +128,7 @@ func (l *loaded) hooks() (out []scheduler.Hook, wrong []error) {
 // commandEnv is what a hook's command sees of our environment: not the variables that
 // hold keys, addresses and secrets of ours.
 func (l *loaded) commandEnv() []string {
-	secret := []string{l.Gemini.APIKeyEnv, "GEMINI_API_KEY", "GOOGLE_API_KEY", envPrefix + "REDIS", envPrefix + "DASHBOARD_TOKEN", envPrefix + "REPORT_WEBHOOK", l.Report.WebhookEnv}
+	secret := []string{l.Gemini.APIKeyEnv, "GEMINI_API_KEY", "GOOGLE_API_KEY", envPrefix + "REDIS", envPrefix + "DASHBOARD_TOKEN", envPrefix + "REPORT_WEBHOOK", l.Report.WebhookEnv, envPrefix + "ALERTS_WEBHOOK", l.Alerts.WebhookEnv, l.Alerts.SecretEnv}
 	for _, h := range l.Hooks {
 		secret = append(secret, h.URLEnv, h.SecretEnv)
 	}

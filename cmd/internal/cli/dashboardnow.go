@@ -182,6 +182,8 @@ func eventLevel(kind string) dashboard.Level {
 	switch kind {
 	case limiter.EventAlert:
 		return dashboard.Bad
+	case scheduler.EventRecovered:
+		return dashboard.Good
 	case limiter.EventPause, limiter.EventThrottle, limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventProvider:
 		return dashboard.Warn
 	}

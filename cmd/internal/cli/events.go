@@ -25,7 +25,7 @@ type eventsOptions struct {
 var eventKinds = []string{
 	limiter.EventPause, limiter.EventResume, limiter.EventThrottle, limiter.EventLimits,
 	limiter.EventBreaker, limiter.EventCooldown, limiter.EventFeedback, limiter.EventProvider, limiter.EventAlert,
-	limiter.EventHealth, limiter.EventLease, limiter.EventKeys, gemini.EventRamp, scheduler.EventRun,
+	limiter.EventHealth, limiter.EventLease, limiter.EventKeys, gemini.EventRamp, scheduler.EventRun, scheduler.EventRecovered,
 }
 
 func newEventsCmd(f *factory) *cobra.Command {

@@ -92,6 +92,7 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 		"observe", b.conf.Gateway.Observe, "metrics", watched.url)
 	b.warnGateway(ctx, l)
 	go b.keepSoft(ctx, out.transport)
+	go b.watchLeader(ctx)
 	return gateway.Server{TLS: secure, Conns: b.conf.Gateway.MaxConnections, Leave: b.conf.Gateway.Leave, Logger: b.log}.Serve(ctx, l, g)
 }
 

@@ -24,6 +24,7 @@ type overview struct {
 	Runs      []runStatus          `json:"runs"`
 	Fleet     []worker.WorkerInfo  `json:"workers"`
 	Events    []limiter.Event      `json:"events"` // the last few
+	Alerts    []scheduler.Alert    `json:"alerts"` // that hold now
 	Spent     []spent              `json:"spend"`
 	Advice    []advice             `json:"advice"`
 	Degraded  degradedHour         `json:"degraded"`
@@ -70,6 +71,7 @@ func (b *backend) fleetNow(ctx context.Context, now time.Time) (*overview, error
 			return err
 		},
 		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
+		func(ctx context.Context) (err error) { o.Alerts, _, err = b.control().Firing(ctx); return err },
 		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
 	} {
 		if err := gather(ctx); err != nil {

@@ -80,6 +80,7 @@ func (b *backend) newScheduler() *scheduler.Scheduler {
 		Periodic:  &scheduler.Periodic{Control: control, Of: b.schedules(), Owner: owner},
 		Spend:     &scheduler.SpendWatch{Control: control, Owner: owner},
 		Keeper:    &scheduler.Keeper{Control: control, Retention: b.conf.retention(), Owner: owner, Removed: b.dropTickets},
+		Alerts:    b.alertWatch(control, owner),
 		Also:      []func(context.Context){drainer.Run, (&scheduler.LifeWatch{Control: control}).Run, b.newHooks(control).Run},
 		Owner:     owner, Digest: b.conf.schedulerDigest(), Logger: b.log,
 	}
@@ -101,7 +102,7 @@ func (c *Config) workWindows() map[string]scheduler.Window {
 
 // schedulerDigest tells schedulers apart that would decide differently.
 func (c *Config) schedulerDigest() string {
-	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig(), c.shownHooks(), c.Schedules)
+	return digest(c.Health, c.rampRules(), c.Windows, c.windowRamp(), c.TimeZone, c.limiterConfig(), c.shownHooks(), c.Schedules, c.Alerts.rules())
 }
 
 // digest is a short name for settings: equal ones have the same.

@@ -65,6 +65,7 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	context.AfterFunc(ctx, func() {
 		be.log.Info("worker stops when its calls in flight have ended; a second signal stops it at once")
 	})
+	go be.watchLeader(ctx)
 	err = e.worker.Run(ctx)
 	st := e.worker.Stats()
 	be.log.Info("worker has ended", "done", st.Done, "failed", st.Bad, "in_spool", st.Spooled)
