@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 	"nightshift/worker"
 )
 
@@ -30,6 +32,7 @@ type verdict string
 const (
 	verdictGood    verdict = "ok"
 	verdictBad     verdict = "BAD"
+	verdictNote    verdict = "note"
 	verdictUnknown verdict = "?"
 )
 
@@ -46,23 +49,49 @@ func runDoctor(ctx context.Context, f *factory) error {
 	if err != nil {
 		return err
 	}
-	list := []checkup{c.checkFile(), c.checkModelsSet(), c.checkKey(), checkDay(f.now())}
-	list = append(list, f.checkState(ctx, c)...)
-	t := newTable("CHECK", "", "IS", "REMEDY")
-	bad := 0
-	for _, k := range list {
-		t.row(k.What, k.Verdict, k.Is, k.Remedy)
-		if k.Verdict == verdictBad {
-			bad++
-		}
-	}
-	if err := f.print(t, list); err != nil {
+	list := slices.Concat([]checkup{c.checkFile(), c.checkModelsSet(), c.checkKey(), checkDay(f.now()), c.checkZones()}, c.checkPrices(f.now()),
+		c.checkWorkerSettings(), c.checkPorts(), []checkup{c.checkTold()}, f.checkState(ctx, c))
+	bad, err := f.printCheckups(list)
+	if err != nil {
 		return err
 	}
 	if bad > 0 {
 		return &codedError{exitError, fmt.Errorf("%s to mend", plural(bad, "thing"))}
 	}
 	return nil
+}
+
+// printCheckups prints what was looked at, and below it what is to be done, the worst
+// first: on one line with the rest it would not fit a screen.
+func (f *factory) printCheckups(list []checkup) (bad int, err error) {
+	short, long := newTable("CHECK", "", "IS"), newTable("CHECK", "", "IS", "REMEDY")
+	var mend, see []string
+	for _, k := range list {
+		short.row(k.What, k.Verdict, k.Is)
+		long.row(k.What, k.Verdict, k.Is, k.Remedy)
+		switch {
+		case k.Verdict == verdictBad:
+			bad++
+			mend = append(mend, "- "+k.What+": "+k.Remedy)
+		case k.Remedy != "":
+			see = append(see, "- "+k.What+": "+k.Remedy)
+		}
+	}
+	if f.opts.output == "plain" {
+		return bad, f.print(long, list)
+	}
+	if err := f.print(short, list); err != nil || f.opts.output == "json" {
+		return bad, err
+	}
+	for _, part := range []struct {
+		head  string
+		lines []string
+	}{{"to mend", mend}, {"to think of", see}} {
+		if len(part.lines) > 0 {
+			fmt.Fprintf(f.Out, "\n%s\n%s\n", part.head, strings.Join(part.lines, "\n"))
+		}
+	}
+	return bad, nil
 }
 
 func (l *loaded) checkFile() checkup {
@@ -116,9 +145,10 @@ func (f *factory) checkState(ctx context.Context, c *loaded) []checkup {
 		return []checkup{{"Redis", verdictBad, redisHost(c.Redis), err.Error()}}
 	}
 	defer be.close()
-	out := append([]checkup{{"Redis", verdictGood, redisHost(c.Redis), ""}}, redisSettings(ctx, be.rdb)...)
-	out = append(out, checkScripts(ctx, be.lim), checkClock(ctx, be.rdb, f.now), be.checkMemory(ctx))
-	return append(out, checkFleet(ctx, be.rdb), be.checkScheduler(ctx))
+	out := slices.Concat([]checkup{{"Redis", verdictGood, redisHost(c.Redis), ""}, checkRedisOpen(c.Redis)}, checkServer(ctx, be.rdb), redisSettings(ctx, be.rdb))
+	out = append(out, checkScripts(ctx, be.lim), checkRights(ctx, be.rdb), checkClock(ctx, be.rdb, f.now), be.checkMemory(ctx))
+	out = append(out, be.checkTaught(ctx)...)
+	return append(out, be.checkFleet(ctx), be.checkGateways(ctx, f.now()), be.checkScheduler(ctx))
 }
 
 // redisSettings are those that lose jobs when they are wrong. A managed Redis
@@ -172,13 +202,47 @@ func checkClock(ctx context.Context, rdb redis.UniversalClient, now func() time.
 	return checkup{"clock", verdictGood, fmt.Sprintf("%s from Redis's", off.Abs()), ""}
 }
 
-func checkFleet(ctx context.Context, rdb redis.UniversalClient) checkup {
-	fleet, err := worker.Fleet(ctx, rdb)
+// checkTaught compares limits to what the provider's refusals say.
+func (b *backend) checkTaught(ctx context.Context) []checkup {
+	lanes, err := b.laneStates(ctx, "")
+	if err == nil {
+		var bypass []scheduler.BypassEstimate
+		if bypass, err = b.control().Bypass(ctx); err == nil {
+			return taught(lanes, bypass)
+		}
+	}
+	return []checkup{{"limits", verdictUnknown, firstLine(err.Error()), ""}}
+}
+
+// checkGateways looks whether a gateway was heard of; not every fleet has one.
+func (b *backend) checkGateways(ctx context.Context, now time.Time) checkup {
+	seen, err := gemini.MeterProcesses(ctx, b.rdb, b.conf.scope())
+	if err != nil {
+		return checkup{"gateways", verdictUnknown, firstLine(err.Error()), ""}
+	}
+	alive := slices.DeleteFunc(seen, func(p gemini.MeterProcess) bool {
+		return !strings.HasPrefix(p.Name, "gateway:") || now.Sub(p.Last) > 15*time.Second
+	})
+	if len(alive) == 0 {
+		return checkup{"gateways", verdictUnknown, "none at work now", "nightshift gateway, where people call Gemini through it"}
+	}
+	return checkup{"gateways", verdictGood, plural(len(alive), "gateway") + " at work", ""}
+}
+
+// checkFleet looks whether somebody works, and whether all go by the same limits.
+func (b *backend) checkFleet(ctx context.Context) checkup {
+	fleet, err := worker.Fleet(ctx, b.rdb)
 	if err != nil {
 		return checkup{"workers", verdictUnknown, firstLine(err.Error()), ""}
 	}
-	if len(fleet) == 0 {
+	if fleet = b.living(fleet); len(fleet) == 0 {
+		if open, err := b.waitingRows(ctx); err == nil && open > 0 {
+			return checkup{"workers", verdictBad, fmt.Sprintf("none at work, and %s wait", plural(int(open), "row")), "nightshift worker"}
+		}
 		return checkup{"workers", verdictUnknown, "none at work now", "nightshift worker"}
+	}
+	if apart := fleet[0].Disagree(fleet); len(apart) > 0 {
+		return checkup{"workers", verdictBad, apart[0], "start them anew with the same configuration"}
 	}
 	var hosts []string
 	for _, w := range fleet {

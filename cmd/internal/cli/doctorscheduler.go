@@ -35,6 +35,19 @@ func (b *backend) checkScheduler(ctx context.Context) checkup {
 	return checkup{"scheduler", verdictBad, "none at work: " + strings.Join(needs, "; "), "nightshift scheduler"}
 }
 
+// waitingRows are those of our runs that have not ended.
+func (b *backend) waitingRows(ctx context.Context) (n int64, err error) {
+	runs, err := b.ourRuns(ctx)
+	for _, r := range runs {
+		c, err := b.store.Counts(ctx, r.ID)
+		if err != nil {
+			return n, err
+		}
+		n += c.Open()
+	}
+	return n, err
+}
+
 func more(n int) string {
 	if n <= 0 {
 		return ""
