@@ -14,7 +14,7 @@ const slowCall = 3500 * time.Millisecond
 // WhoQuery asks who used the quota.
 type WhoQuery struct {
 	From, To time.Time
-	By       GroupBy  // GroupFeature (default) or GroupTenant
+	By       GroupBy  // GroupFeature (default), GroupTenant, or GroupClass, whose rows have the class as their name
 	Model    string   // "" is all
 	Waiting  []string // classes whose callers wait for their answers: those that suffer
 	// Slow is the p95 of a minute above which callers who wait suffer; default 3.5 s.
@@ -69,7 +69,13 @@ func (h *History) Who(ctx context.Context, q WhoQuery) (*Who, error) {
 		return nil, err
 	}
 	users := samples
-	if q.By == GroupTenant {
+	switch q.By {
+	case GroupClass:
+		users = slices.Clone(samples)
+		for i := range users {
+			users[i].Feature = users[i].Class
+		}
+	case GroupTenant:
 		if users, step, err = h.samples(ctx, GroupTenant, q.From, q.To); err != nil {
 			return nil, err
 		}

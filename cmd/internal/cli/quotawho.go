@@ -37,7 +37,7 @@ func newQuotaWhoCmd(f *factory) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.From, "from", "1h", "from when on: a `TIME` of day that has passed, a moment, or a time back")
 	cmd.Flags().StringVar(&o.To, "to", "", "until when (default: now)")
-	cmd.Flags().StringVar(&o.By, "by", "feature", "whom to rank, by `WHAT`: feature, tenant")
+	cmd.Flags().StringVar(&o.By, "by", "feature", "whom to rank, by `WHAT`: feature, class, tenant")
 	f.addOutputFlag(cmd)
 	return cmd
 }
@@ -152,7 +152,7 @@ func ratio(a, b int64) float64 {
 }
 
 func runQuotaWho(ctx context.Context, o *whoOptions) error {
-	if err := oneOf("--by", o.By, "feature", "tenant"); err != nil {
+	if err := oneOf("--by", o.By, "feature", "class", "tenant"); err != nil {
 		return &usageError{err}
 	}
 	from, to, err := interval(o.From, o.To, o.now())
