@@ -62,12 +62,18 @@ func runDashboard(ctx context.Context, o *dashboardOptions) error {
 
 // dashboardSources are what its pages show.
 func (b *backend) dashboardSources(now *dashboardNow) dashboard.Sources {
-	return dashboard.Sources{Overview: now.overview, Pauses: b.dashboardPauses, Audit: b.dashboardAudit, Forget: now.forget}
+	return dashboard.Sources{
+		Overview: now.overview, Pauses: b.dashboardPauses, Audit: b.dashboardAudit, Forget: now.forget,
+		History: b.dashboardHistory, HistoryCSV: b.dashboardHistoryCSV, Who: b.dashboardWho, Runs: now.runList, Run: now.runPage, Steer: now.dashboardSteer,
+	}
 }
 
 // dashboardActions are what people may do there.
 func (b *backend) dashboardActions() []dashboard.Action {
-	return []dashboard.Action{b.pauseAction(), b.resumeAction()}
+	return append([]dashboard.Action{
+		b.pauseAction(), b.resumeAction(), b.cancelAction(), b.retryAction(), b.setAction(),
+		b.quotaAction("quota-set", "Set", false), b.quotaAction("quota-unset", "Unset", true), b.stopAction(), b.liftAction(),
+	}, b.rampActions()...)
 }
 
 // serveDashboard serves on l until the context ends.

@@ -18,7 +18,8 @@ import (
 // dashboardNow fills the dashboard's first page.
 type dashboardNow struct {
 	*backend
-	ranks nodeRanks
+	ranks    nodeRanks
+	runsSeen runsSeen
 
 	mu    sync.Mutex // held while the fleet is read: who comes meanwhile wants the same
 	fleet *overview  // as it was last read; guarded by mu
@@ -47,6 +48,7 @@ func (d *dashboardNow) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fleet = nil
+	d.runsSeen.forget()
 }
 
 // overview is the operator's one screen as the page shows it. It reads the lanes and
@@ -232,7 +234,7 @@ func (r runStatus) view(now time.Time) dashboard.RunView {
 	c := r.counts
 	v := dashboard.RunView{
 		ID: r.ID, Name: r.Name, Class: r.Class, Total: r.Rows, Good: c[jobs.Done] + c[jobs.Cached], Bad: c.Bad() - c[jobs.Cancelled],
-		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(), Open: c.Open() > 0,
+		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(), Open: c.Open() > 0, Model: r.Model, Feature: r.Feature, Created: r.Created,
 	}
 	if r.ETA != nil {
 		v.ETA = *r.ETA

@@ -70,11 +70,16 @@ func runRampStart(ctx context.Context, o *rampStartOptions) error {
 	if r.Scope, err = be.keyScope(ctx, r.Scope); err != nil {
 		return err
 	}
-	x := be.ramps(operator())
-	if err := be.checkRamp(ctx, x, &r); err != nil {
+	if err := be.checkRamp(ctx, be.ramps(o.operator()), &r); err != nil {
 		return err
 	}
-	if r, err = x.Start(ctx, r); err != nil {
+	return o.start(ctx, be, r)
+}
+
+// start begins a ramp that was checked.
+func (o *rampStartOptions) start(ctx context.Context, be *backend, r gemini.Ramp) error {
+	r, err := be.ramps(o.operator()).Start(ctx, r)
+	if err != nil {
 		return err
 	}
 	for _, named := range []struct{ flag, name, model string }{{"from", o.From, r.From}, {"to", o.To, r.To}} {

@@ -21,6 +21,7 @@ type factory struct {
 	now    func() time.Time
 	conf   *loaded
 	log    *slog.Logger // of a process that goes on running; nil in a command, which says what matters itself
+	by     string       // who gives the command, where that is nobody at the keyboard; see operator
 	behind io.Writer    // the screen, while a look at it is gathered (paint)
 	opts   struct {
 		config   string

@@ -90,20 +90,7 @@ func (b *backend) settingFrom(run jobs.Run, name string, now time.Time) string {
 // change changes the settings, in the order of their flags, and puts them into force.
 func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, names []string) error {
 	now := o.now()
-	was, is, err := be.store.Change(ctx, run.ID, jobs.SetBy{By: operator()}, names, func(s *jobs.Spec) error {
-		for _, name := range names {
-			if *o.texts[name] == "" {
-				return usageErrorf("--%s is empty: give a value, or %s where there shall be none; nothing was changed", name, noSetting)
-			}
-			if err := settingNamed(name).read(be.conf, s, *o.texts[name], now); err != nil {
-				return settingError(name, err)
-			}
-		}
-		if err := s.Steer.Check(); err != nil {
-			return usageErrorf("--%v", err)
-		}
-		return be.conf.cannotCap(*s, now)
-	})
+	was, is, err := be.store.Change(ctx, run.ID, jobs.SetBy{By: o.operator()}, names, func(s *jobs.Spec) error { return o.read(be, s, names) })
 	if err != nil {
 		return err
 	}
@@ -124,11 +111,28 @@ func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, n
 		list, said = append(list, x), append(said, fmt.Sprintf("%s %s → %s", name, x.Was, x.Value))
 		t.row(name, x.Was, x.Value)
 	}
-	event := limiter.Event{Kind: scheduler.EventRun, Subject: run.ID, By: operator(), Text: "run " + run.Title() + " set: " + strings.Join(said, "; ")}
+	event := limiter.Event{Kind: scheduler.EventRun, Subject: run.ID, By: o.operator(), Text: "run " + run.Title() + " set: " + strings.Join(said, "; ")}
 	if err := firstError(o.print(t, list), be.lim.Note(ctx, event)); err != nil {
 		return err
 	}
 	return o.follows(ctx, be, is, names)
+}
+
+// read puts what was given into a specification.
+func (o *setRunOptions) read(be *backend, s *jobs.Spec, names []string) error {
+	now := o.now()
+	for _, name := range names {
+		if *o.texts[name] == "" {
+			return usageErrorf("--%s is empty: give a value, or %s where there shall be none; nothing was changed", name, noSetting)
+		}
+		if err := settingNamed(name).read(be.conf, s, *o.texts[name], now); err != nil {
+			return settingError(name, err)
+		}
+	}
+	if err := s.Steer.Check(); err != nil {
+		return usageErrorf("--%v", err)
+	}
+	return be.conf.cannotCap(*s, now)
 }
 
 // follows says what a person should know of the change.

@@ -18,6 +18,9 @@ type Action struct {
 	// Ask gives the question of a form that has to be confirmed on a page of its own;
 	// "" does it at once, as does a nil Ask.
 	Ask func(form url.Values) string
+	// Preview gives the question instead of Ask, where it has to look first: what the
+	// form would change, from what to what. Its error is what is wrong with the form.
+	Preview func(ctx context.Context, by Viewer, form url.Values) (question string, err error)
 	// Do does it. The outcome is shown and recorded; of one that failed, as far as
 	// it came. An error's method Hint() string, if it has one, is the command that
 	// would work.
@@ -64,9 +67,16 @@ func (d *Dashboard) serveAction(w http.ResponseWriter, r *http.Request, a Action
 		d.answerAction(w, r, http.StatusForbidden, said{reason, Bad})
 		return
 	}
-	if question := a.question(form); question != "" && form.Get("confirmed") != "yes" {
-		d.askAgain(w, r, a, question)
-		return
+	if form.Get("confirmed") != "yes" {
+		question, err := a.question(r.Context(), form)
+		if err != nil {
+			d.answerAction(w, r, http.StatusConflict, said{withHint(err), Bad})
+			return
+		}
+		if question != "" {
+			d.askAgain(w, r, a, question)
+			return
+		}
 	}
 	out, err := d.perform(r, a.Name, form.Get("target"), func(ctx context.Context) (Outcome, error) {
 		return a.Do(ctx, viewerOf(ctx), form)
@@ -78,11 +88,16 @@ func (d *Dashboard) serveAction(w http.ResponseWriter, r *http.Request, a Action
 	d.answerAction(w, r, http.StatusOK, said{out.Said, Good})
 }
 
-func (a Action) question(form url.Values) string {
-	if a.Ask == nil {
-		return ""
+func (a Action) question(ctx context.Context, form url.Values) (string, error) {
+	switch {
+	case a.Preview != nil:
+		ctx, cancel := context.WithTimeout(ctx, actFor)
+		defer cancel()
+		return a.Preview(ctx, viewerOf(ctx), form)
+	case a.Ask != nil:
+		return a.Ask(form), nil
 	}
-	return a.Ask(form)
+	return "", nil
 }
 
 // mayNot says why somebody may not do it; "" when they may.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -60,6 +61,17 @@ type Sources struct {
 	Forget func()
 	// Audit reads what Record kept.
 	Audit func(context.Context, AuditQuery) (AuditView, error)
+	// History is what was used over time. HistoryCSV writes every step of it.
+	History    func(context.Context, HistoryQuery) (HistoryView, error)
+	HistoryCSV func(context.Context, HistoryQuery, io.Writer) error
+	// Who ranks those who used the quota.
+	Who func(context.Context, WhoQuery) (WhoView, error)
+	// Runs lists runs, Run shows one. An error that is ErrNotThere says that there is
+	// no such run.
+	Runs func(context.Context, RunsQuery) (RunsView, error)
+	Run  func(context.Context, RunQuery) (RunPageView, error)
+	// Steer is what can be changed of the quotas.
+	Steer func(context.Context) (SteerView, error)
 }
 
 // Pauser pauses and resumes queues with a reason on record; scheduler.Control is

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
@@ -22,7 +23,9 @@ type page struct {
 	// live pages refresh themselves when something has changed. Their load is
 	// shared between those who look at the same address within a second, so it
 	// must not depend on who looks.
-	live bool
+	live   bool
+	charts bool   // it has some
+	under  string // the word in the navigation that it belongs to, where it has none
 	// load reads what the page shows. The page's state is in the request's query.
 	load func(ctx context.Context, r *http.Request) (any, error)
 }
@@ -33,6 +36,11 @@ func (d *Dashboard) pageTable() []page {
 	var out []page
 	for _, p := range []page{
 		d.nowPage(),
+		d.historyPage(),
+		d.whoPage(),
+		d.runsPage(),
+		d.runPage(),
+		d.steerPage(),
 		d.auditPage(),
 	} {
 		if p.load != nil {
@@ -61,6 +69,8 @@ type shown struct {
 	Login  bool   // there is one, so there is a way out
 	Live   bool   // refreshes itself
 	CanRun bool   // it is one that could
+	Charts bool   // has some
+	Masked bool   // what rows contain is hidden from everybody
 	Said   said   // what came of the last action
 	Error  string // why there is no Data
 	Data   any    // of load
@@ -113,15 +123,16 @@ func (d *Dashboard) routePages(mux *http.ServeMux) {
 		}
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { d.servePage(w, r, p) })
 	}
+	mux.HandleFunc("GET /history.csv", d.serveHistoryCSV)
 	mux.HandleFunc("/", d.serveMissing)
 }
 
 func (d *Dashboard) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	s := d.shownTo(r)
-	s.Title, s.CanRun = p.title, p.live
+	s.Title, s.CanRun, s.Charts = p.title, p.live, p.charts
 	s.Live = p.live && s.Asked("live") != "off"
 	for i := range s.Nav {
-		s.Nav[i].Here = s.Nav[i].Name == p.nav
+		s.Nav[i].Here = s.Nav[i].Name == cmp.Or(p.nav, p.under)
 	}
 	if !s.Viewer.Role.may(p.role) {
 		s.Error = "This page is for those who log in with the operators' token."
@@ -167,7 +178,7 @@ func (d *Dashboard) shownTo(r *http.Request) *shown {
 	v := viewerOf(r.Context())
 	s := &shown{
 		Page: r.URL.EscapedPath(), Query: r.URL.Query(), Now: d.cfg.Now(), Viewer: v, Login: d.cfg.Token != "",
-		May: d.mayAct(r.Context()),
+		May: d.mayAct(r.Context()), Masked: d.cfg.MaskPayloads,
 	}
 	for _, p := range d.pages {
 		if p.nav != "" && v.Role.may(p.role) {

@@ -191,6 +191,9 @@ type RunView struct {
 	Open     bool      // some rows have not ended
 	ETA      time.Time // zero: unknown or ended
 	Note     string    // "waiting for quota", "done in 1h 12m"
+	Model    string
+	Feature  string
+	Created  time.Time
 }
 
 // EventView is something that happened.

@@ -11,7 +11,7 @@
   // Nothing is taken away from somebody who types, chooses or marks it.
   function busy() {
     const chosen = document.getSelection(), at = document.activeElement;
-    return document.hidden || (chosen && !chosen.isCollapsed) ||
+    return document.hidden || (chosen && !chosen.isCollapsed) || [...main().querySelectorAll("form.do input, form.do textarea")].some(function (e) { return e.value !== e.defaultValue; }) ||
       (main().contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName));
   }
 

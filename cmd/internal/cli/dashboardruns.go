@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"nightshift/cmd/internal/dashboard"
+	"nightshift/limiter"
+)
+
+// runList is a page of the runs.
+func (d *dashboardNow) runList(ctx context.Context, q dashboard.RunsQuery) (v dashboard.RunsView, err error) {
+	o, err := d.read(ctx, time.Now())
+	if err != nil {
+		return v, err
+	}
+	v.All = len(o.Runs)
+	var found []runStatus
+	for _, r := range o.Runs {
+		if r.counts.Open() > 0 {
+			v.Open++
+		}
+		if r.is(q.State) && r.has(q.Text) {
+			found = append(found, r)
+		}
+	}
+	v.Found = len(found)
+	o.Runs = onPage(found, q.Page, dashboard.RunsOnList)
+	if o.Lanes, err = d.statesOf(ctx, d.lanesOf(o.Runs)); err != nil {
+		return v, err
+	}
+	o.estimate()
+	for _, r := range o.Runs {
+		v.Runs = append(v.Runs, r.view(o.At))
+	}
+	return v, nil
+}
+
+// lanesOf are those that open runs of our project go by.
+func (b *backend) lanesOf(runs []runStatus) (out []limiter.Lane) {
+	for _, r := range runs {
+		l, err := limiter.ParseLane(r.lane)
+		if err == nil && r.counts.Open() > 0 && l.Scope() == b.conf.scope() && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// is says whether the run is in one of the dashboard's states of runs.
+func (s runStatus) is(state string) bool {
+	switch state {
+	case "open":
+		return s.counts.Open() > 0
+	case "held":
+		return s.counts.Open() > 0 && (s.Hold != "" || s.Workers == 0)
+	case "failed":
+		return s.counts.Bad() > 0
+	case "ended":
+		return s.counts.Open() == 0
+	}
+	return true
+}
+
+func (s runStatus) has(text string) bool {
+	return strings.Contains(strings.ToLower(strings.Join([]string{s.ID, s.Name, s.Model, s.Class, s.Feature}, " ")), strings.ToLower(text))
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"nightshift/cmd/internal/dashboard"
+	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/scheduler"
+)
+
+// An emergency stop of a tenant, team or key pauses its open runs and holds all of its
+// other calls to one a minute, which is the least that a limit can be. Both are lifted
+// together; what it had before is in the audit log.
+const stopReason = "emergency stop"
+
+// stopTarget is what a stop is of.
+type stopTarget struct {
+	node string // "tenant/acme"
+	runs []jobs.Run
+}
+
+// stopOf finds it.
+func (b *backend) stopOf(ctx context.Context, form url.Values) (s stopTarget, err error) {
+	kind, name, ok := strings.Cut(strings.TrimSpace(form.Get("target")), "/")
+	if !ok || name == "" || name == "*" || !slices.Contains([]string{"tenant", "team", "key"}, kind) {
+		return s, usageErrorf("%q: want tenant/NAME, team/NAME or key/ID; nothing was changed", form.Get("target"))
+	}
+	if s.node = kind + "/" + name; kind == "key" {
+		if s.node, err = b.keyNamed(ctx, name); err != nil {
+			return s, err
+		}
+		return s, nil
+	}
+	runs, err := b.ourRuns(ctx)
+	for _, r := range runs {
+		if kind == "tenant" && r.Spec.Tenant != name || kind == "team" && r.Spec.Team != name {
+			continue
+		}
+		counts, err := b.store.Counts(ctx, r.ID)
+		if err != nil {
+			return s, err
+		}
+		if counts.Open() > 0 {
+			s.runs = append(s.runs, r)
+		}
+	}
+	return s, err
+}
+
+// limit is the change of its limit.
+func (s stopTarget) limit(value string) url.Values {
+	return url.Values{"target": {s.node}, "name": {"rpm"}, "value": {value}, "reason": {stopReason}}
+}
+
+func (b *backend) stopAction() dashboard.Action {
+	return dashboard.Action{
+		Name: "stop", Title: "Stop",
+		Preview: func(ctx context.Context, by dashboard.Viewer, form url.Values) (string, error) {
+			s, err := b.stopOf(ctx, form)
+			if err != nil {
+				return "", err
+			}
+			changes, err := b.tryQuota(ctx, by, s.limit("1"), false, true)
+			_, _, both := changeWords(changes)
+			return fmt.Sprintf("Stop %s? Its calls are held to one a minute (%s), people's too, and %s paused until the stop is lifted; calls in flight end and are kept. "+
+				"A key that leaked is better revoked: nightshift keys revoke.", s.node, orElse(both, "as they are now"), areRuns(len(s.runs))), err
+		},
+		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (out dashboard.Outcome, err error) {
+			s, err := b.stopOf(ctx, form)
+			if err != nil {
+				return out, err
+			}
+			out.Target = s.node
+			changes, err := b.tryQuota(ctx, by, s.limit("1"), false, false)
+			if err != nil {
+				return out, err
+			}
+			out.Before, out.After, _ = changeWords(changes)
+			for _, r := range s.runs {
+				_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Owner: by.By(), Detail: stopReason + " of " + s.node})
+				if err != nil {
+					return out, fmt.Errorf("%s is held to one call a minute, but run %s is not paused: %w", s.node, r.Title(), err)
+				}
+			}
+			out.Said = fmt.Sprintf("%s is stopped: one call a minute, and %s paused.", s.node, areRuns(len(s.runs)))
+			return out, nil
+		},
+	}
+}
+
+func areRuns(n int) string {
+	if n == 1 {
+		return "1 open run is"
+	}
+	return fmt.Sprintf("%d open runs are", n)
+}
+
+// liftAction ends an emergency stop: what is configured holds again, and the runs go on
+// that it paused.
+func (b *backend) liftAction() dashboard.Action {
+	return dashboard.Action{
+		Name: "lift", Title: "Lift the stop",
+		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (out dashboard.Outcome, err error) {
+			s, err := b.stopOf(ctx, form)
+			if err != nil {
+				return out, err
+			}
+			if out.Target = s.node; !b.isStopped(ctx, s.node) {
+				return out, errors.New(s.node + " is not stopped; nothing was changed")
+			}
+			changes, err := b.tryQuota(ctx, by, s.limit(""), true, false)
+			if err != nil {
+				return out, err
+			}
+			out.Before, out.After, _ = changeWords(changes)
+			n, err := b.liftRuns(ctx, s, by)
+			out.Said = fmt.Sprintf("%s goes on as configured (%s), and %d of its runs with it.", s.node, orElse(out.After, "as before"), n)
+			return out, err
+		},
+	}
+}
+
+// liftRuns resumes the runs that a stop paused; those that somebody paused for another
+// reason stay so.
+func (b *backend) liftRuns(ctx context.Context, s stopTarget, by dashboard.Viewer) (n int, err error) {
+	pauses, err := b.lim.Pauses(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range s.runs {
+		ours := func(p limiter.Pause) bool {
+			return p.Run == r.ID && p.Reason == scheduler.ReasonOperator && p.Detail == stopReason+" of "+s.node
+		}
+		if !slices.ContainsFunc(pauses, ours) {
+			continue
+		}
+		if _, err := b.control().Resume(ctx, scheduler.Target{Run: r.ID}, scheduler.ResumeRequest{By: by.By()}); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (b *backend) isStopped(ctx context.Context, node string) bool {
+	list, err := b.lim.Overrides(ctx)
+	return err == nil && slices.ContainsFunc(list, func(x limiter.Override) bool { return x.Node == node && x.Name == "rpm" && x.Reason == stopReason })
+}
