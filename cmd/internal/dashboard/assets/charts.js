@@ -13,8 +13,8 @@
     if (v === null || v === undefined) return "–";
     const size = Math.abs(v);
     if (measure === "usd") return "$" + (size && size < 0.01 ? v.toFixed(4) : v.toFixed(2));
-    if (measure === "percent") return v.toFixed(size < 10 ? 1 : 0) + " %";
-    if (measure === "seconds") return size < 60 ? v.toFixed(size < 10 ? 1 : 0) + " s" : size < 3600 ? (v / 60).toFixed(1) + " min" : (v / 3600).toFixed(1) + " h";
+    if (measure === "percent") return size >= 1e4 ? (v / 1e3).toFixed(0) + " k %" : v.toFixed(size < 10 ? 1 : 0) + " %";
+    if (measure === "seconds") return size < 1 ? (v * 1e3).toFixed(0) + " ms" : size < 60 ? v.toFixed(size < 10 ? 1 : 0) + " s" : size < 3600 ? (v / 60).toFixed(1) + " min" : (v / 3600).toFixed(1) + " h";
     if (size >= 1e9) return (v / 1e9).toFixed(1) + " G";
     if (size >= 1e6) return (v / 1e6).toFixed(1) + " M";
     if (size >= 1e4) return (v / 1e3).toFixed(0) + " k";
