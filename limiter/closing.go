@@ -14,7 +14,7 @@ type ClosedBy byte
 // By what something is closed.
 const (
 	ByPause    ClosedBy = iota // of the class, the run or the queue; the reason is the pause's
-	ByThrottle                 // of the class, to a share; the reason is the throttle's
+	ByThrottle                 // of the class or the run, to a share; the reason is the throttle's
 	ByRest                     // of the lane; the reason is a refusal's
 	ByBreaker                  // of the lane or the project; the reason is a refusal's
 	ByMoney                    // a limit in money; the reason is ReasonSpend
@@ -62,6 +62,7 @@ func closable(l Lane, class string, p Path, feature string) (by []ClosedBy, targ
 		add(ByPause, q.field())
 	}
 	add(ByThrottle, Throttle{Class: class}.field())
+	add(ByThrottle, slowTarget(p.Run))
 	add(ByRest, "c:"+l.short())
 	add(ByBreaker, "b:")
 	add(ByBreaker, "b:"+l.short())
@@ -92,13 +93,25 @@ func readClosings(out []Closing, like Closing, v string) []Closing {
 // MoneyShort notes that a money limit of a node stops a class for so long from now on,
 // if nobody says so again; 0 that it stops it no more.
 func (r *Redis) MoneyShort(ctx context.Context, node, class string, d time.Duration) error {
+	return r.noteClosing(ctx, moneyTarget(node, class), string(ReasonSpend), d)
+}
+
+// RunSlowed notes that a run has but a part of its lane for a reason of its own, such as
+// its window, for so long from now on, if nobody says so again; 0 that it has all again.
+func (r *Redis) RunSlowed(ctx context.Context, run, reason string, d time.Duration) error {
+	return r.noteClosing(ctx, slowTarget(run), reason, d)
+}
+
+func (r *Redis) noteClosing(ctx context.Context, target, reason string, d time.Duration) error {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	err := closedScript().Run(ctx, r.rdb, r.keys.scope, r.clockArg(), moneyTarget(node, class), string(ReasonSpend), d.Milliseconds()).Err()
+	err := closedScript().Run(ctx, r.rdb, r.keys.scope, r.clockArg(), target, reason, d.Milliseconds()).Err()
 	if err != nil {
-		return fmt.Errorf("limiter: what money stops: %w", err)
+		return fmt.Errorf("limiter: noting what %s closes: %w", reason, err)
 	}
 	return nil
 }
+
+func slowTarget(run string) string { return "s:" + run }
 
 func moneyTarget(node, class string) string { return "m:" + node + "|" + class }

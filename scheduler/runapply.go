@@ -156,6 +156,7 @@ func (w *RunWatch) keepPauses(ctx context.Context, runs []*followed) error {
 		window, closed := w.windowPause(f)
 		capped, full := w.capPause(f)
 		errs = append(errs, w.hold(ctx, have, window, closed && !f.ended()), w.hold(ctx, have, capped, full && !f.ended()))
+		errs = append(errs, w.noteSlow(ctx, f))
 		if !f.ended() {
 			w.tellWindow(ctx, f)
 		}

@@ -24,8 +24,9 @@ type RunWatch struct {
 	// 0 means WindowRamp, less is none.
 	Ramp time.Duration
 
-	tables map[string]tableNow // timetables that were read, by text and zone; only Look's
-	tidied time.Time           // when settings of runs that are gone were looked for; only Look's
+	tables map[string]tableNow  // timetables that were read, by text and zone; only Look's
+	tidied time.Time            // when settings of runs that are gone were looked for; only Look's
+	slow   map[string]time.Time // until when runs are noted to have a part only, by their window; only Look's
 }
 
 // followed is a run at one look.

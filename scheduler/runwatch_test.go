@@ -119,6 +119,7 @@ func TestRunWindow(t *testing.T) {
 	s.after(10 * time.Minute)
 	s.wantRunStarts(true)
 	s.wantSet("run/ID rpm=100")
+	s.wantSlowed(true)
 	s.wantEvents(limiter.EventThrottle, 1, "has 10% by its window")
 	s.after(10 * time.Minute)
 	s.wantSet("run/ID rpm=7")
@@ -127,7 +128,26 @@ func TestRunWindow(t *testing.T) {
 	s.wantEvents(limiter.EventThrottle, 2, "has 7rpm by its window")
 	s.after(10 * time.Minute)
 	s.wantSet()
+	s.wantSlowed(false)
 	s.wantEvents(limiter.EventResume, 1, "is open by its window")
+}
+
+// wantSlowed wants that what the run's rows wait now is known to be for its window, or
+// that no such time goes on.
+func (s *steered) wantSlowed(want bool) {
+	s.Helper()
+	lane, err := limiter.ParseLane(testLane)
+	s.must(err)
+	list, err := s.lim.Closings(s.ctx(), lane, "bulk", PathOf(s.run), "x")
+	s.must(err)
+	now, err := s.rdb.Time(s.ctx()).Result()
+	s.must(err)
+	goes := slices.ContainsFunc(list, func(c limiter.Closing) bool {
+		return c.By == limiter.ByThrottle && c.Reason == ReasonWindow && c.To.After(now)
+	})
+	if goes != want {
+		s.Errorf("slowed by its window: %v, want %v: %+v", goes, want, list)
+	}
 }
 
 // TestRunWindowGoesWithTheRun: what was set for a run is taken back when it ends, or

@@ -77,6 +77,26 @@ func (w *RunWatch) windowPause(f *followed) (limiter.Pause, bool) {
 	return p, f.rate.Closed()
 }
 
+// noteSlow remembers from when to when a run's window lets it have a part only, for what
+// its rows waited: as long as a lease, and said again in time.
+func (w *RunWatch) noteSlow(ctx context.Context, f *followed) error {
+	until, was := w.slow[f.ID]
+	switch is := !f.ended() && !f.rate.Closed() && !f.rate.Full(); {
+	case !is && !was:
+		return nil
+	case !is:
+		delete(w.slow, f.ID)
+		return w.Control.Limiter.RunSlowed(ctx, f.ID, ReasonWindow, 0)
+	case until.Sub(f.now) > renewWith && until.Sub(f.now) <= PauseLease:
+		return nil
+	}
+	if w.slow == nil {
+		w.slow = map[string]time.Time{}
+	}
+	w.slow[f.ID] = f.now.Add(PauseLease)
+	return w.Control.Limiter.RunSlowed(ctx, f.ID, ReasonWindow, PauseLease)
+}
+
 // windowText says what a run's window lets it have, and until when.
 func (w *RunWatch) windowText(f *followed) string {
 	s := "window " + f.Spec.Steer.Window

@@ -100,7 +100,7 @@ func ClosedBy(lim Closings) func(context.Context, jobs.Run) ([]jobs.Stretch, err
 }
 
 // closingWaits is what a run's rows wait for while something is closed; false for what
-// leaves them a share that a person chose.
+// leaves their class a share that a person chose.
 func closingWaits(c limiter.Closing) (jobs.WaitCause, bool) {
 	switch c.By {
 	case limiter.ByPause:

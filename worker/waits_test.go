@@ -81,6 +81,11 @@ func TestClosedBy(t *testing.T) {
 	if err := lim.MoneyShort(t.Context(), "tenant/acme", "bulk", 3*time.Minute); err != nil {
 		t.Fatal(err)
 	}
+	for _, id := range []string{"r1", "r2"} {
+		if err := lim.RunSlowed(t.Context(), id, "window", 5*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
 	got, err := ClosedBy(lim)(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +98,7 @@ func TestClosedBy(t *testing.T) {
 		text = append(text, fmt.Sprint(s.Cause, " ", s.To.Sub(now)*time.Duration(min(1, max(0, s.To.Unix())))))
 	}
 	slices.Sort(text)
-	if want := []string{"errors 0s", "health 1m0s", "paused 0s", "spend 3m0s", "window 0s", "window 0s"}; !slices.Equal(text, want) {
+	if want := []string{"errors 0s", "health 1m0s", "paused 0s", "spend 3m0s", "window 0s", "window 0s", "window 5m0s"}; !slices.Equal(text, want) {
 		t.Errorf("closed by %q, want %q", text, want)
 	}
 	for c, want := range map[limiter.Closing]jobs.WaitCause{

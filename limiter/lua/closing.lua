@@ -4,7 +4,7 @@
 -- The hash closed:TARGET has by reason "from,to;from,to;..." in ms, the oldest first;
 -- to is -1 while nobody knows the end. It goes two months after it was written last.
 -- Targets: those of pause.lua, c:LANE for rests, b:LANE for breakers (b: is the
--- project's), m:NODE|CLASS for money.
+-- project's), m:NODE|CLASS for money, s:RUN for a run that has but a part.
 local CLOSEDKEPT = 5184000000
 local CLOSEDMOST = 16000 -- bytes of a reason, some 600 times; the oldest go
 
