@@ -40,7 +40,15 @@ func (s *Store) Cancel(ctx context.Context, run string) (CancelReport, error) {
 	}
 	r.Cancelled, r.InFlight, err = s.closeRows(ctx, m, "cancel", open)
 	r.Finished += int64(len(open)) - r.Cancelled
+	if err == nil && r.Cancelled > 0 {
+		err = s.rdb.HSet(ctx, runKey(run), "calls", r.InFlight).Err()
+	}
 	return r, err
+}
+
+// CancelledCalls is how many calls were under way when the run was cancelled last.
+func (s *Store) CancelledCalls(ctx context.Context, run string) (int64, error) {
+	return s.field(ctx, run, "calls")
 }
 
 // closeRows takes rows out of the work and deletes their tasks.

@@ -13,7 +13,7 @@ import "strconv"
 //	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
 //	                              halt (the brake's numbers: "same ppm of"), planned (JSON: what it was expected to need),
 //	                              max_wait (s), stop_at (ms: open rows end then), missed (rows that ended so), ended (when a row ended last, Unix seconds),
-//	                              fetched (when somebody had all results, Unix seconds), told (of which end of its time it was told, and when), stays (why it is kept beyond)
+//	                              calls (under way when it was cancelled last), fetched (when somebody had all results, Unix seconds), told (of which end of its time it was told, and when), stays (why it is kept beyond)
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
 //	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
 //	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)

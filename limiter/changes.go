@@ -55,8 +55,9 @@ func overridden(before, after Config, ch Change) []Event {
 	events := changes(before, after)
 	for i := range events {
 		e := &events[i]
-		e.Text += " (" + ch.how() + ")"
-		e.Data["how"] = ch.how()
+		how := ch.how(e.Subject)
+		e.Text += " (" + how + ")"
+		e.Data["how"] = how
 		if why := ch.why(e.Subject); why != "" {
 			e.Text += ": " + why
 		}

@@ -122,19 +122,35 @@ func (ch Change) who() string {
 	return ch.By
 }
 
-// how says by what means limits were changed: "quota set by ada".
-func (ch Change) how() string {
-	what := "quota unset"
-	if len(ch.Set) > 0 {
-		what = "quota set"
-		if o := ch.Set[0]; o.Source == SourceProvider {
-			return o.said()
+// ByRun begins Override.By and Change.By where a run's own settings ask for the value
+// ("the run's window"): nobody has typed quota set.
+const ByRun = "the run's "
+
+// how says by what means the limits of a subject were changed: "quota set by ada".
+func (ch Change) how(subject string) string {
+	if len(ch.Set) == 0 {
+		return means("unset", ch.By)
+	}
+	if o := ch.Set[0]; o.Source == SourceProvider {
+		return o.said()
+	}
+	var own []string
+	for _, o := range ch.Set {
+		if o.subject() == subject {
+			own = append(own, o.By)
 		}
 	}
-	if by := ch.who(); by != "" {
-		what += " by " + by
+	return means("set", cmp.Or(strings.Join(distinct(own), " and "), ch.who()))
+}
+
+func means(done, by string) string {
+	switch {
+	case strings.HasPrefix(by, ByRun):
+		return done + " by " + by
+	case by == "":
+		return "quota " + done
 	}
-	return what
+	return "quota " + done + " by " + by
 }
 
 // why are the reasons that were given for what an event is of. A default
@@ -143,8 +159,10 @@ func (ch Change) how() string {
 func (ch Change) why(subject string) string {
 	var all, own []string
 	for _, o := range ch.Set {
-		all = append(all, o.Reason)
-		if o.subject() == subject {
+		if !strings.HasPrefix(o.By, ByRun) {
+			all = append(all, o.Reason)
+		}
+		if o.subject() == subject && !strings.HasPrefix(o.By, ByRun) { // which says it already
 			own = append(own, o.Reason)
 		}
 	}

@@ -15,7 +15,7 @@ func (o Override) origin(now time.Time) string {
 	if o.Source == SourceProvider {
 		return o.said() + ", " + text
 	}
-	return "quota set by " + cmp.Or(o.By, "somebody") + ", " + text
+	return means("set", cmp.Or(o.By, "somebody")) + ", " + text
 }
 
 // said is which of the provider's answers set a value, for people. Calls at once

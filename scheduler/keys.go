@@ -20,6 +20,7 @@ func leaseKeys(name string) []string {
 //	hours      hash: what was used in each hour (hourstore.go)
 //	spend      hash: node and limit → what the cap stood at, and what was told of it (JSON)
 //	runs       hash: run → what was told and seen of its steering (JSON, runmark.go)
+//	rates      hash: run → the rate that was told last of its window
 //	schedules  hash: schedule → what was decided of its periods (JSON)
 //	old:TARGET string: an old pause was told of, with an expiry
 //	told:ID    string: an event of a run was told, with an expiry

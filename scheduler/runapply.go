@@ -20,8 +20,11 @@ const (
 	forWeight = "weight of the run"
 )
 
-// runOwner is who set them, for those who see it.
-const runOwner = "the run's settings"
+// runOwner is who changed several of them, for those who see it.
+const runOwner = limiter.ByRun + "settings"
+
+// settingBy is who set them, by the reason.
+var settingBy = map[string]string{forWindow: limiter.ByRun + "window", forRamp: limiter.ByRun + "ramp", forCap: limiter.ByRun + "cap", forWeight: limiter.ByRun + "weight"}
 
 // ours tells whether an override is of a run's settings.
 func oursOver(o limiter.Override) bool {
@@ -46,20 +49,20 @@ func overrideRun(o limiter.Override) string {
 func settingsOf(f *followed, lane limiter.Limits) (out []limiter.Override) {
 	node, s := "run/"+f.ID, f.Spec.Steer
 	if s.MaxCost > 0 {
-		out = append(out, limiter.Override{Node: node, Name: "usd_total", Value: s.MaxCost, By: runOwner, Reason: forCap})
+		out = append(out, limiter.Override{Node: node, Name: "usd_total", Value: s.MaxCost, By: settingBy[forCap], Reason: forCap})
 	}
 	if f.ended() {
 		return out
 	}
 	if s.Weight > 1 {
-		out = append(out, limiter.Override{Node: limiter.NodeWeights, Name: node, Value: s.Weight, By: runOwner, Reason: forWeight})
+		out = append(out, limiter.Override{Node: limiter.NodeWeights, Name: node, Value: s.Weight, By: settingBy[forWeight], Reason: forWeight})
 	}
 	if n := windowLimit(f, lane); n > 0 {
 		why := forWindow
 		if f.starts < million {
 			why = forRamp
 		}
-		out = append(out, limiter.Override{Node: node, Name: "rpm", Value: n, By: runOwner, Reason: why})
+		out = append(out, limiter.Override{Node: node, Name: "rpm", Value: n, By: settingBy[why], Reason: why})
 	}
 	return out
 }
@@ -90,7 +93,7 @@ func (w *RunWatch) apply(ctx context.Context, runs []*followed, now time.Time) e
 // overrideChange is what has to be set and taken back so that the overrides of
 // these runs are what their settings ask for.
 func overrideChange(runs []*followed, conf limiter.Config, have []limiter.Override) (ch limiter.Change) {
-	ch.By = runOwner
+	var unset []string
 	for _, f := range runs {
 		want := settingsOf(f, laneLimits(conf, f.Run))
 		for _, o := range want {
@@ -101,9 +104,12 @@ func overrideChange(runs []*followed, conf limiter.Config, have []limiter.Overri
 		}
 		for _, h := range have {
 			if overrideRun(h) == f.ID && oursOver(h) && !slices.ContainsFunc(want, func(o limiter.Override) bool { return sameOverride(h, o) }) {
-				ch.Unset = append(ch.Unset, limiter.Override{Node: h.Node, Name: h.Name})
+				ch.Unset, unset = append(ch.Unset, limiter.Override{Node: h.Node, Name: h.Name}), append(unset, h.Reason)
 			}
 		}
+	}
+	if ch.By = runOwner; len(slices.Compact(unset)) == 1 {
+		ch.By = settingBy[unset[0]]
 	}
 	return ch
 }

@@ -75,7 +75,35 @@ func (w *RunWatch) tellMissed(ctx context.Context, f *followed) error {
 	}
 	text := fmt.Sprintf("its deadline %s has passed; %s ended without a call: nightshift set %s --deadline TIME, then nightshift retry %s --only %s",
 		w.clock(f, f.Spec.Steer.Deadline), rowsWord(missed), shown(f.Run), shown(f.Run), jobs.CauseDeadline)
-	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: "passed " + f.Spec.Steer.Deadline.UTC().Format(time.RFC3339)})
+	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: passedOccasion(f.Spec.Steer.Deadline)})
+}
+
+// TellPassed tells of a run's deadline that has passed, by the run as it was before a
+// person set another: from then on no look finds that it has.
+func (w *RunWatch) TellPassed(ctx context.Context, was jobs.Run) error {
+	now, err := w.Control.now(ctx)
+	deadline := was.Spec.Steer.Deadline
+	if err != nil || deadline.IsZero() || now.Before(deadline) {
+		return err
+	}
+	missed, err := w.Control.Store.Missed(ctx, was.ID)
+	if err != nil {
+		return err
+	}
+	counts, err := w.Control.Store.Counts(ctx, was.ID)
+	if err != nil || missed+counts.Open() == 0 {
+		return err
+	}
+	text := fmt.Sprintf("its deadline %s has passed with %s open", w.clock(&followed{Run: was, now: now}, deadline), rowsWord(counts.Open()))
+	if missed > 0 {
+		text += fmt.Sprintf("; %s ended without a call: nightshift retry %s --only %s", rowsWord(missed), shown(was), jobs.CauseDeadline)
+	}
+	return w.Control.TellRun(ctx, RunEvent{Run: was.ID, Kind: RunLate, At: now, Text: text, Occasion: passedOccasion(deadline)})
+}
+
+// passedOccasion is that a deadline has passed, whoever sees it.
+func passedOccasion(deadline time.Time) string {
+	return "passed " + deadline.UTC().Format(time.RFC3339)
 }
 
 func rowsWord(n int64) string {
@@ -138,7 +166,7 @@ func (w *RunWatch) passed(ctx context.Context, f *followed) error {
 	if done, known := w.forecast(f); known && !done.IsZero() {
 		text += ", and is done about " + w.clock(f, done)
 	}
-	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: "passed " + f.Spec.Steer.Deadline.UTC().Format(time.RFC3339)})
+	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: passedOccasion(f.Spec.Steer.Deadline)})
 }
 
 // late tells once for each deadline that it will not be made.

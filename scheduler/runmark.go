@@ -84,8 +84,10 @@ func (w *RunWatch) keepMarks(ctx context.Context, runs []*followed) error {
 }
 
 func (w *RunWatch) dropMark(ctx context.Context, id string) error {
-	if err := w.Control.Redis.HDel(ctx, scopeKey(w.Control.Scope, "runs"), id).Err(); err != nil {
-		return fmt.Errorf("what was seen of run %s: %w", id, err)
+	for _, key := range []string{"runs", "rates"} {
+		if err := w.Control.Redis.HDel(ctx, scopeKey(w.Control.Scope, key), id).Err(); err != nil {
+			return fmt.Errorf("what was seen of run %s: %w", id, err)
+		}
 	}
 	return nil
 }

@@ -150,6 +150,41 @@ func (s *steered) wantSlowed(want bool) {
 	}
 }
 
+// TestWindowIsToldOnce: who sets a window and the leader see it both, and one tells; what
+// it limits is said to be of the window.
+func TestWindowIsToldOnce(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) { x.Window = "00:00-24:00@10%, else @0%" })
+	now := s.now
+	leader := &followed{Run: s.run, now: now}
+	s.readTable(leader)
+	s.must(s.Apply(s.ctx(), s.run))
+	s.tellWindow(s.ctx(), leader) // its look began before
+	s.wantEvents(limiter.EventThrottle, 1, "has 10% by its window")
+	s.wantEvents(limiter.EventLimits, 2, "rpm 100 (set by the run's window)")
+	s.steer(func(x *jobs.Steering) { x.Window = "" })
+	s.must(s.Apply(s.ctx(), s.run))
+	s.wantEvents(limiter.EventResume, 1, "has no window any more")
+	s.wantEvents(limiter.EventLimits, 3, "(unset by the run's window)")
+}
+
+// TestPassedDeadlineIsTold: a deadline that a person moves before anybody looked is told
+// of all the same, and once.
+func TestPassedDeadlineIsTold(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) { x.Deadline = time.Now().Add(8 * time.Hour) })
+	was := s.run
+	s.now = was.Spec.Steer.Deadline.Add(-time.Second)
+	s.must(s.TellPassed(s.ctx(), was))
+	s.wantEvents(EventRun, 0, "")
+	s.now = s.now.Add(2 * time.Second)
+	for range 2 {
+		s.must(s.TellPassed(s.ctx(), was))
+	}
+	s.wantEvents(EventRun, 1, "has passed with 3 rows open")
+	s.must(s.EndLate(s.ctx())) // whoever looks now finds it told
+	s.must(s.EndLate(s.ctx()))
+	s.wantEvents(EventRun, 1, "is late")
+}
+
 // TestRunWindowGoesWithTheRun: what was set for a run is taken back when it ends, or
 // is purged, and what a person set of it stays.
 func TestRunWindowGoesWithTheRun(t *testing.T) {

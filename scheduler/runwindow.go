@@ -3,10 +3,13 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"time"
 
 	"nightshift/limiter"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // tableNow is a timetable and what it says until its next change.
@@ -16,6 +19,11 @@ type tableNow struct {
 	from       time.Time // since when this is known
 	until      time.Time // zero: for ever
 }
+
+//go:embed lua/tellrate.lua
+var tellRateLua string
+
+var tellRateScript = redis.NewScript(tellRateLua)
 
 // mostTables bounds how many timetables are kept in memory.
 const mostTables = 10_000
@@ -164,6 +172,12 @@ func (w *RunWatch) tellWindow(ctx context.Context, f *followed) {
 	}
 	full := Rate{PPM: million}.String()
 	if f.mark.Rate = is; cmp.Or(was, full) == cmp.Or(is, full) {
+		return
+	}
+	first, err := tellRateScript.Run(ctx, w.Control.Redis, []string{scopeKey(w.Control.Scope, "rates")}, f.ID, cmp.Or(is, full), cmp.Or(was, full)).Int()
+	if err != nil {
+		w.Control.log().Warn("whether a run's window was told is not known", "run", f.ID, "err", err)
+	} else if first == 0 { // another process that saw it too
 		return
 	}
 	what := "run " + f.Title()

@@ -42,11 +42,15 @@ func (w *SpendWatch) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	own, err := w.ownCaps(ctx)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, s := range states {
 		errs = append(errs, w.stops(ctx, s))
 		if s.IsCap() {
-			errs = append(errs, w.look(ctx, s, marks[spendField(s)], now))
+			errs = append(errs, w.look(ctx, s, marks[spendField(s)], own[spendField(s)], now))
 		}
 		delete(marks, spendField(s))
 	}
@@ -72,11 +76,33 @@ func (w *SpendWatch) stops(ctx context.Context, s limiter.CapState) (err error) 
 	return err
 }
 
-func (w *SpendWatch) look(ctx context.Context, s limiter.CapState, kept spendMark, now time.Time) error {
+// ownCaps are the caps that runs were given as --max-cost, by their fields.
+func (w *SpendWatch) ownCaps(ctx context.Context) (map[string]bool, error) {
+	all, err := w.Control.Limiter.Overrides(ctx)
+	out := map[string]bool{}
+	for _, o := range all {
+		if o.Reason == forCap {
+			out[spendField(limiter.CapState{Node: o.Node, Name: o.Name})] = true
+		}
+	}
+	return out, err
+}
+
+// look tells of a level. That a run is stopped by a cap of its own RunWatch tells, and
+// nobody else has to wait for that.
+func (w *SpendWatch) look(ctx context.Context, s limiter.CapState, kept spendMark, own bool, now time.Time) error {
 	m := kept.of(s).seen(s.Used, now)
-	if level := levelOf(s); level > m.Level {
+	level := levelOf(s)
+	if own {
+		level = ownLevel(s)
+	}
+	if level > m.Level {
 		m.Level = level
-		w.Control.noteSubject(ctx, limiter.EventAlert, s.Node, w.Owner, levelText(outlook(s, m, now), now))
+		text := levelText(outlook(s, m, now), now)
+		if own {
+			text = w.ownText(ctx, s)
+		}
+		w.Control.noteSubject(ctx, limiter.EventAlert, s.Node, w.Owner, text)
 	}
 	if m.Level == kept.Level && m.Cap == kept.Cap && m.Start == kept.Start && len(m.Seen) == len(kept.Seen) &&
 		(len(m.Seen) == 0 || m.Seen[len(m.Seen)-1] == kept.Seen[len(kept.Seen)-1]) {
@@ -130,6 +156,26 @@ func levelOf(s limiter.CapState) int64 {
 	return reached
 }
 
+// ownLevel is the level that a run's own cap has reached, short of its end.
+func ownLevel(s limiter.CapState) (reached int64) {
+	for _, level := range []int64{50, 80} {
+		if s.Used*100/s.Amount >= level {
+			reached = level
+		}
+	}
+	return reached
+}
+
+// ownText says how far a run's own cap is spent.
+func (w *SpendWatch) ownText(ctx context.Context, s limiter.CapState) string {
+	id := strings.TrimPrefix(s.Node, "run/")
+	text := fmt.Sprintf("%s: %d %% of its --max-cost %s is spent", w.Control.Describe(ctx, Target{Run: id}), s.Used*100/s.Amount, dollars(s.Amount))
+	if s.Held > 0 {
+		text += fmt.Sprintf(" or held: %s spent, %s held by calls under way", dollars(s.Used-s.Held), dollars(s.Held))
+	}
+	return text
+}
+
 // levelText says what is spent, what follows, and how it will go on.
 func levelText(o CapOutlook, now time.Time) string {
 	return levelWords(o, now, " ("+setCommand(o)+")")
@@ -141,6 +187,9 @@ func levelWords(o CapOutlook, now time.Time, help string) string {
 	s := fmt.Sprintf("%s: %d %% of the cap is spent, %s of %s", o.CapState, at, dollars(o.Used), dollars(o.Amount))
 	if o.Held > 0 {
 		s = fmt.Sprintf("%s: %d %% of the cap is spent or held, of %s: %s spent, %s held by calls under way", o.CapState, at, dollars(o.Amount), dollars(o.Used-o.Held), dollars(o.Held))
+	}
+	if o.Next > 0 && at < softLevel(o.CapState) {
+		s += fmt.Sprintf(", and what waits may cost %s a call", dollars(o.Next))
 	}
 	until := o.End.UTC().Format("until Mon 2 Jan 15:04 MST, or until the cap is raised")
 	if o.End.IsZero() {

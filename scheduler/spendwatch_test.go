@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nightshift/jobs"
 	"nightshift/limiter"
 )
 
@@ -53,12 +54,33 @@ func TestSpendLevels(t *testing.T) {
 	if err := r.spend("bulk", 50_000, "row"); err == nil {
 		t.Fatal("bulk went past the soft part")
 	}
-	looks("88 % of the cap is spent or held, of $1.00: $0.00 spent, $0.88 held by calls under way: bulk wait and the others take the cheaper way where there is one until")
+	looks("88 % of the cap is spent or held, of $1.00: $0.00 spent, $0.88 held by calls under way, and what waits may cost $0.050000 a call: bulk wait and the others take the cheaper way where there is one until")
 	r.must(r.spend("interactive", 120_000, ""))
 	looks("all calls that cost money are refused until")
 	r.capped(1_500_000)
 	looks("66 %")
 	looks("")
+}
+
+// TestOwnCapLevels: of a run's own cap it is said whose it is and how far it is spent; that
+// a call does not fit stops nobody else, and is told by who stops the run.
+func TestOwnCapLevels(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) { x.MaxCost = 1_000_000 })
+	s.look()
+	ask := func(micro int64) {
+		lane, err := limiter.ParseLane(testLane)
+		s.must(err)
+		_, _ = s.lim.Acquire(s.ctx(), limiter.Request{ID: uniqueID(), Lane: lane, Class: "bulk", Path: PathOf(s.run), Feature: "x", Ticket: "row",
+			Amounts: limiter.Amounts{limiter.Requests: 1, limiter.MicroUSD: micro}})
+		s.must((&SpendWatch{Control: s.c, Owner: "s"}).Look(s.ctx()))
+	}
+	ask(90_000)
+	ask(950_000) // does not fit
+	s.wantEvents(limiter.EventAlert, 0, "")
+	ask(450_000)
+	s.wantEvents(limiter.EventAlert, 1, s.run.Title()+": 54 % of its --max-cost $1.00 is spent or held: $0.00 spent, $0.54 held by calls under way")
+	ask(455_000) // to 99.5 %
+	s.wantEvents(limiter.EventAlert, 2, "99 % of its --max-cost")
 }
 
 // TestMoneyStopsAreRemembered: rows in line that a cap stopped waited for money from the

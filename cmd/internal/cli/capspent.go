@@ -40,6 +40,22 @@ func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (sum
 	return sum, err
 }
 
+// readEnded adds when a run ended and what its calls have cost.
+func (b *backend) readEnded(ctx context.Context, run jobs.Run, s *runStatus, now time.Time) (err error) {
+	if s.project != "" {
+		return nil // another project's calls are in its own books
+	}
+	if s.counts.Open() == 0 && s.counts.Total() > 0 {
+		ended, err := b.store.Ended(ctx, run)
+		if err != nil {
+			return err
+		}
+		s.Ended = &ended
+	}
+	s.Cost, err = b.moneyOf(ctx, run, now)
+	return err
+}
+
 // steeredWith is steered where the results file knows what was spent before: a Redis
 // of our own forgets it with the process.
 func (s *session) steeredWith(sink *jobs.FileSink) func(context.Context, jobs.Run) error {

@@ -125,7 +125,18 @@ func (b *backend) living(fleet []worker.WorkerInfo) []worker.WorkerInfo {
 // aliveFor is how long a living worker is silent at most: it is heard of each second.
 const aliveFor = 3 * time.Second
 
-// inFlight bounds the calls that a cancelled run may still have out.
+// lateCalls bounds the calls that a cancelled run still has out: those that were at its
+// end, as far as the lane's workers are still busy.
+func (b *backend) lateCalls(ctx context.Context, r jobs.Run, c jobs.Counts, fleet []worker.WorkerInfo) (int64, error) {
+	most := inFlight(c, fleet, r.Spec.Lane)
+	if c.Open() > 0 || most == 0 {
+		return 0, nil
+	}
+	calls, err := b.store.CancelledCalls(ctx, r.ID)
+	return min(most, calls), err
+}
+
+// inFlight bounds the calls that a lane has out for rows that were cancelled.
 func inFlight(c jobs.Counts, fleet []worker.WorkerInfo, lane string) int64 {
 	var busy int64
 	for _, w := range fleet {

@@ -84,7 +84,7 @@ func TestPhase(t *testing.T) {
 	counts := func(s jobs.State, n int64) (c jobs.Counts) { c[s] = n; return c }
 	for want, s := range map[string]runStatus{
 		"cancelled": {counts: counts(jobs.Cancelled, 5)},
-		"cancelled; at most 2 calls in flight may still finish": {counts: counts(jobs.Cancelled, 5), late: 2},
+		"cancelled; up to 2 calls still under way: their answers are kept": {counts: counts(jobs.Cancelled, 5), late: 2},
 		"ended, some failed":       {counts: counts(jobs.Failed, 1)},
 		"waiting for quota":        {counts: counts(jobs.Waiting, 1), Workers: 1},
 		"the provider is gone":     {counts: counts(jobs.Waiting, 1), Workers: 1, Hold: "the provider is gone"},

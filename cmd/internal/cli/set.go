@@ -97,6 +97,11 @@ func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, n
 	if err := be.runWatch().Apply(ctx, is); err != nil {
 		return err
 	}
+	if !was.Spec.Steer.Deadline.Equal(is.Spec.Steer.Deadline) {
+		if err := be.runWatch().TellPassed(ctx, was); err != nil {
+			return err
+		}
+	}
 	if was.Spec.Steer.MaxCost == 0 {
 		if err := be.countSpent(ctx, is, 0, now); err != nil {
 			return err

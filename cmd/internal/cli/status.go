@@ -70,7 +70,9 @@ type runStatus struct {
 	Kept     *time.Time        `json:"kept_until,omitempty"` // when it has ended and retention removes it
 	Flex     *worker.FlexState `json:"flex_left,omitempty"`  // of one that goes by flex, while its rows go by standard
 	Planned  *jobs.Planned     `json:"planned,omitempty"`
-	Waits    map[string]int64  `json:"waits_ms,omitempty"` // of all rows that have ended, by cause; of one run only
+	Waits    map[string]int64  `json:"waits_ms,omitempty"`       // of all rows that have ended, by cause; of one run only
+	Ended    *time.Time        `json:"ended,omitempty"`          // when its last row ended; of one run only, while none is open
+	Cost     int64             `json:"cost_micro_usd,omitempty"` // of its calls that have ended; of one run only
 	waited   string            // the same in words
 	counts   jobs.Counts
 	hold     hold
@@ -93,7 +95,9 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 		project: b.otherProject(r), Planned: r.Planned, gates: append(b.conf.gatesOf(r.Spec), starting{r.Spec.Steer}),
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
-	st.late = inFlight(counts, fleet, r.Spec.Lane)
+	if st.late, err = b.lateCalls(ctx, r, counts, fleet); err != nil {
+		return runStatus{}, err
+	}
 	if counts.Open() > 0 {
 		h, err := b.runHold(ctx, r, pauses, fleet, time.Now())
 		if err != nil {
@@ -139,7 +143,7 @@ func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInf
 func (s runStatus) phase() string {
 	switch c := s.counts; {
 	case c.Open() == 0 && c[jobs.Cancelled] > 0 && s.late > 0:
-		return fmt.Sprintf("cancelled; at most %s in flight may still finish", plural(int(s.late), "call"))
+		return fmt.Sprintf("cancelled; up to %s still under way: their answers are kept", plural(int(s.late), "call"))
 	case c.Open() == 0 && c[jobs.Cancelled] > 0:
 		return "cancelled"
 	case c.Open() == 0 && c.Bad() > 0:
@@ -203,7 +207,7 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 		return err
 	}
 	now := o.now()
-	if err := firstError(be.runEnd(ctx, &s, now), be.readWaits(ctx, &s)); err != nil {
+	if err := firstError(be.runEnd(ctx, &s, now), be.readWaits(ctx, &s), be.readEnded(ctx, run, &s, now)); err != nil {
 		return err
 	}
 	t := newTable("RUN", run.Title())
@@ -228,6 +232,12 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	}
 	if s.waited != "" {
 		t.row("waited", s.waited)
+	}
+	if s.Ended != nil {
+		t.row("ended", clock(*s.Ended, now))
+	}
+	if s.Cost > 0 {
+		t.row("cost", usd(s.Cost)+map[bool]string{true: " so far"}[s.Ended == nil])
 	}
 	words, until, err := be.keptWords(ctx, run, s.counts, now)
 	if err != nil {
