@@ -62,10 +62,39 @@ func (s *Store) keepFile(ctx context.Context, run string, a *Attachment, read fu
 	return s.rdb.HSet(ctx, fileKey(run), set...).Err()
 }
 
-// DropFiles forgets the files of a run of which every row has a good result: none
-// will be asked for again. A run with failed rows keeps them for a retry.
+// DropFiles forgets the contents of the files of a run of which every row has a good
+// result: none will be asked for again. A run with failed rows keeps them for a retry.
 func (s *Store) DropFiles(ctx context.Context, run string) error {
 	return dropFilesScript.Run(ctx, s.rdb, []string{countKey(run), fileKey(run)}, int(Done), int(Cached)).Err()
+}
+
+// changedFiles tells, for each list of files, the path of the first that was another
+// when the run was made; "" where none was. One round trip.
+func (s *Store) changedFiles(ctx context.Context, run string, rows [][]Attachment) ([]string, error) {
+	var fields []string
+	for _, files := range rows {
+		for _, f := range files {
+			fields = append(fields, "p"+f.Path)
+		}
+	}
+	out := make([]string, len(rows))
+	if len(fields) == 0 {
+		return out, nil
+	}
+	records, err := s.rdb.HMGet(ctx, fileKey(run), fields...).Result()
+	if err != nil {
+		return out, err
+	}
+	for i, files := range rows {
+		for _, f := range files {
+			was, _ := records[0].(string)
+			records = records[1:]
+			if out[i] == "" && len(was) >= 32 && was[:32] != raw(f.Digest) {
+				out[i] = f.Path
+			}
+		}
+	}
+	return out, nil
 }
 
 // raw is a digest's bytes; "" for what is none.

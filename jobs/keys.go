@@ -8,6 +8,7 @@ import "strconv"
 //	nightshift:jobs:runs          sorted set: run ids by creation (ms)
 //	nightshift:jobs:names         hash: run name, or "=" and a digest for runs without one → run id
 //	nightshift:jobs:lanes         set: lanes that have queues
+//	nightshift:jobs:purged        sorted set: id, NUL and name of runs that were purged, by when (ms); the latest 5,000
 //	nightshift:jobs:watched       set: runs whose steering somebody has to look after
 //	nightshift:jobs:{run}:run     hash: v, record (JSON), digest, next (index), rows, shards, inputs (digest; empty while an update is under way),
 //	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
@@ -27,7 +28,7 @@ import "strconv"
 //	nightshift:jobs:{run}:good    string: good ends, by which other runs find them: beginnings of the row's key (8 bytes) and of the
 //	                              digest of its id (4), when its answer was made (4, Unix seconds), index (4); all big-endian
 //	nightshift:jobs:{run}:taking  string with an expiry: an enqueue is taking results over: queued rows lack their tasks
-//	nightshift:jobs:{run}:file    hash: "p" and a path → digest (32 bytes) and type of a file that rows name, "d" and the digest → its content
+//	nightshift:jobs:{run}:file    hash: "p" and a path → digest (32 bytes) and type of a file that rows name, "d" and the digest → its content, while a row may need it
 //	nightshift:jobs:{run}:wait:N  hash: index → what the open row waits for since when, and what it waited before (see waits.go); rows 64·N and on
 //	nightshift:jobs:{run}:waits   hash: cause (a letter) → what rows that ended waited for it (ms)
 //	nightshift:jobs:{run}:pick    hash: "f" and a field → what was decided about it, four bytes a row (see picks.go); "=" → how (JSON)
@@ -38,6 +39,7 @@ const (
 	keyLanes = "nightshift:jobs:lanes"
 
 	keyWatched = "nightshift:jobs:watched"
+	keyPurged  = "nightshift:jobs:purged"
 
 	// schemaVersion is of a run's keys. A run of a newer one is left alone.
 	schemaVersion = 1

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // PurgeOptions are the choices of a purge.
@@ -33,7 +36,7 @@ func (s *Store) Purge(ctx context.Context, run string, o PurgeOptions) (PurgeRep
 	if _, err := s.Cancel(ctx, run); err != nil {
 		return r, err
 	}
-	if err := s.forgetName(ctx, run); err != nil {
+	if err := errors.Join(s.keepName(ctx, m.Run), s.forgetName(ctx, run)); err != nil {
 		return r, err
 	}
 	if err := errors.Join(s.Unwatch(ctx, run), s.rdb.ZRem(ctx, keyRuns, run).Err()); err != nil {
@@ -65,6 +68,36 @@ func (s *Store) purgeDir(m meta, o PurgeOptions, r *PurgeReport) (string, error)
 	}
 	r.Kept = dir
 	return "", err
+}
+
+// namesKept is of how many purged runs the names are known.
+const namesKept = 5000
+
+// keepName remembers what people called a run: its money is told of longer than it is
+// kept.
+func (s *Store) keepName(ctx context.Context, r Run) error {
+	if r.Spec.Name == "" {
+		return nil
+	}
+	p := s.rdb.TxPipeline()
+	p.ZAdd(ctx, keyPurged, redis.Z{Score: float64(s.now().UnixMilli()), Member: r.ID + "\x00" + r.Spec.Name})
+	p.ZRemRangeByRank(ctx, keyPurged, 0, -namesKept-1)
+	_, err := p.Exec(ctx)
+	return err
+}
+
+// PurgedNames gives the names of the runs that were purged last, by their ids.
+func (s *Store) PurgedNames(ctx context.Context) (map[string]string, error) {
+	list, err := s.rdb.ZRange(ctx, keyPurged, 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("names of purged runs: %w", err)
+	}
+	out := make(map[string]string, len(list))
+	for _, one := range list {
+		id, name, _ := strings.Cut(one, "\x00")
+		out[id] = name
+	}
+	return out, nil
 }
 
 func (s *Store) forgetName(ctx context.Context, run string) error {

@@ -43,6 +43,9 @@ func TestPurgeLeavesNothing(t *testing.T) {
 		if _, err := b.Find(b.ctx, "gone"); !errors.Is(err, ErrNoRun) {
 			t.Errorf("got %v", err)
 		}
+		if names, err := b.PurgedNames(b.ctx); err != nil || len(names) != 1 || names[gone] != "gone" {
+			t.Errorf("purged were %v (%v)", names, err)
+		}
 		b.balanced(kept)
 	})
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +173,61 @@ func TestStand(t *testing.T) {
 		if st := stand(other, text); st.New != 4 || st.Earlier.ID != "" {
 			t.Errorf("another tenant: %+v", st)
 		}
+	})
+}
+
+// TestStandNamesTheFile: of rows that are stale since a file has changed, the file is
+// named, also when every row is done and the contents are gone.
+func TestStandNamesTheFile(t *testing.T) {
+	onBoth(t, func(t *testing.T, rdb redis.UniversalClient) {
+		b, dir := newBench(t, rdb), t.TempDir()
+		write := func(name, content string) {
+			t.Helper()
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		design, _ := readDesign(t, "turns: [{parts: [{text: 'what is {{.text}}?'}, {file: '{{.image}}'}]}]")
+		spec := named("pictures")
+		spec.Template, spec.Turns = "", design.Turns
+		prepare := func(a, c string) *Prepared {
+			t.Helper()
+			write("r.jsonl", `{"id":"a","text":"`+a+`","image":"a.png"}`+"\n"+`{"id":"b","text":"two","image":"b.png"}`+"\n"+`{"id":"c","text":"`+c+`","image":"c.png"}`+"\n")
+			p, err := Prepare(b.ctx, Input{Path: filepath.Join(dir, "r.jsonl")}, spec, PrepareOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = p.Close() })
+			return p
+		}
+		for _, name := range []string{"a.png", "b.png", "c.png"} {
+			write(name, png)
+		}
+		p := prepare("one", "three")
+		r, err := b.Enqueue(b.ctx, p, EnqueueOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.answer(r.Run.ID, p, nil)
+		if err := b.DropFiles(b.ctx, r.Run.ID); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.rdb.HLen(b.ctx, fileKey(r.Run.ID)).Val(); n != 3 {
+			t.Errorf("%d records are left, want what the three files were", n)
+		}
+		stand := func(a, c, want string) {
+			t.Helper()
+			p := prepare(a, c)
+			st, err := b.Stand(b.ctx, p, b.lookUp(p, LookUpOptions{}))
+			if got := fmt.Sprint(st.Why); err != nil || got != want || st.Stale+st.Same != 3 {
+				t.Errorf("%+v (%v), want %s", st, err, want)
+			}
+		}
+		write("b.png", png+"x")
+		stand("one", "three", "[{its file b.png changed 1}]")
+		stand("one!", "three", "[{its file b.png changed 1} {the rows' fields 1}]")
+		write("c.png", png+"y")
+		stand("one", "three!", "[{files changed, b.png first 2}]")
 	})
 }
 

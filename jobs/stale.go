@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type Stand struct {
 }
 
 // StaleWhy is why rows are stale: "template", "model", "settings", … of the run
-// differ, else "the rows' fields".
+// differ, else "its file photo.png changed" and "the rows' fields".
 type StaleWhy struct {
 	What string
 	Rows int64
@@ -49,12 +50,11 @@ func (s *Store) Stand(ctx context.Context, p *Prepared, l *Lookup) (Stand, error
 	if err := s.standAll(ctx, m, p, l, &st); err != nil {
 		return st, fmt.Errorf("comparing with run %s: %w", m.Title(), err)
 	}
-	if st.Stale > 0 {
-		what := slices.DeleteFunc(differences(m.Spec, p.Spec), func(d string) bool { return d == "id column" || d == "matrix" })
-		if len(what) == 0 {
-			what = []string{"the rows' fields"}
+	if what := slices.DeleteFunc(differences(m.Spec, p.Spec), func(d string) bool { return d == "id column" || d == "matrix" }); len(what) > 0 {
+		st.Why = nil
+		if st.Stale > 0 {
+			st.Why = []StaleWhy{{strings.Join(what, ", "), st.Stale}}
 		}
-		st.Why = []StaleWhy{{strings.Join(what, ", "), st.Stale}}
 	}
 	return st, nil
 }
@@ -85,19 +85,65 @@ func (s *Store) earlier(ctx context.Context, p *Prepared) (meta, error) {
 	return m, err
 }
 
-// standAll asks the ledger for the rows that nothing is taken over for.
+// standAll asks the ledger for the rows that nothing is taken over for, and says why
+// rows are stale where the run's settings are not.
 func (s *Store) standAll(ctx context.Context, m meta, p *Prepared, l *Lookup, st *Stand) error {
-	return s.eachCode(ctx, m, p, func(k RowKey, code byte) {
-		switch {
-		case l.has(k):
-		case code == 0:
-			st.New++
-		case code&changedBit != 0:
-			st.Stale++
-		default:
-			st.Open++
+	var files changedFiles
+	err := s.eachCompared(ctx, m, p, func(rows []besideRow) error {
+		var stale [][]Attachment
+		for _, r := range rows {
+			switch {
+			case l.has(r.key):
+			case r.code == 0:
+				st.New++
+			case r.code&changedBit != 0:
+				st.Stale++
+				stale = append(stale, r.files)
+			default:
+				st.Open++
+			}
 		}
+		paths, err := s.changedFiles(ctx, m.ID, stale)
+		files.add(paths)
+		return err
 	})
+	if err == nil {
+		st.Why = files.why(st.Stale)
+	}
+	return err
+}
+
+// changedFiles counts stale rows by whether a file of theirs has changed.
+type changedFiles struct {
+	rows  int64
+	first string // path
+	more  bool   // other files too
+}
+
+func (c *changedFiles) add(paths []string) {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		c.rows++
+		c.more = c.more || c.first != "" && c.first != path
+		c.first = cmp.Or(c.first, path)
+	}
+}
+
+// why says it of so many rows.
+func (c *changedFiles) why(stale int64) (out []StaleWhy) {
+	if c.rows > 0 {
+		what := fmt.Sprintf("its file %.200s changed", c.first)
+		if c.more {
+			what = fmt.Sprintf("files changed, %.200s first", c.first)
+		}
+		out = append(out, StaleWhy{what, c.rows})
+	}
+	if stale > c.rows {
+		out = append(out, StaleWhy{"the rows' fields", stale - c.rows})
+	}
+	return out
 }
 
 // has says that a row has a good answer somewhere, to be seen or not.
@@ -113,20 +159,41 @@ func (l *Lookup) has(k RowKey) bool {
 // state, 0 for one that the run does not have.
 const changedBit = 0x40
 
+// besideRow is a row beside an earlier run.
+type besideRow struct {
+	key   RowKey
+	code  byte
+	files []Attachment // which the row names, without their contents
+}
+
 // eachCode gives, for each row of p, what compare.lua says of it.
 func (s *Store) eachCode(ctx context.Context, m meta, p *Prepared, fn func(RowKey, byte)) error {
+	return s.eachCompared(ctx, m, p, func(rows []besideRow) error {
+		for _, r := range rows {
+			fn(r.key, r.code)
+		}
+		return nil
+	})
+}
+
+// eachCompared gives the rows of p, many at a time.
+func (s *Store) eachCompared(ctx context.Context, m meta, p *Prepared, fn func([]besideRow) error) error {
 	const batch = 1000
 	args := make([]any, 0, 2+batch)
-	var keys []RowKey
+	var rows []besideRow
 	ask := func() error {
 		codes, err := compareScript.Run(ctx, s.rdb, []string{runKey(m.ID)}, args...).Text()
-		if err == nil && len(codes) != len(keys) {
-			err = fmt.Errorf("script answered %d codes for %d rows", len(codes), len(keys))
+		if err == nil && len(codes) != len(rows) {
+			err = fmt.Errorf("script answered %d codes for %d rows", len(codes), len(rows))
 		}
-		for i := 0; err == nil && i < len(keys); i++ {
-			fn(keys[i], codes[i])
+		if err != nil {
+			return err
 		}
-		args, keys = append(args[:0], runPrefix(m.ID), m.shards), keys[:0]
+		for i := range rows {
+			rows[i].code = codes[i]
+		}
+		err = fn(rows)
+		args, rows = append(args[:0], runPrefix(m.ID), m.shards), rows[:0]
 		return err
 	}
 	args = append(args, runPrefix(m.ID), m.shards)
@@ -135,14 +202,24 @@ func (s *Store) eachCode(ctx context.Context, m meta, p *Prepared, fn func(RowKe
 		if err != nil {
 			return err
 		}
-		args, keys = append(args, ids), append(keys, keyOf(row))
-		if len(keys) < batch {
+		args, rows = append(args, ids), append(rows, besideRow{key: keyOf(row), files: filesNamed(row)})
+		if len(rows) < batch {
 			return nil
 		}
 		return ask()
 	})
-	if err == nil && len(keys) > 0 {
+	if err == nil && len(rows) > 0 {
 		err = ask()
 	}
 	return err
+}
+
+// filesNamed are the files that a row names; what a data: URI has is in its fields.
+func filesNamed(row RenderedRow) (out []Attachment) {
+	for f := range row.Files() {
+		if !strings.HasPrefix(f.Path, "data:") {
+			out = append(out, Attachment{Path: f.Path, Digest: f.Digest})
+		}
+	}
+	return out
 }

@@ -119,7 +119,11 @@ func TestOutputsWithFiles(t *testing.T) {
 		if !strings.Contains(string(tell["systemInstruction"]), "be kind") || !strings.Contains(string(tell["generationConfig"]), "77") || strings.Contains(string(tag["generationConfig"]), "77") || tag["systemInstruction"] != nil {
 			t.Errorf("tell %s %s, tag %s %s", tell["systemInstruction"], tell["generationConfig"], tag["systemInstruction"], tag["generationConfig"])
 		}
-		if _, err := r.store.File(t.Context(), run.ID, "p.png"); !errors.Is(err, jobs.ErrNoFile) {
+		was, err := r.store.File(t.Context(), run.ID, "p.png")
+		if err != nil {
+			t.Errorf("nobody knows any more which picture it was: %v", err)
+		}
+		if _, err := r.store.FileContent(t.Context(), run.ID, was.Digest); !errors.Is(err, jobs.ErrNoFile) {
 			t.Errorf("the picture is still kept: %v", err)
 		}
 	})

@@ -1,9 +1,10 @@
--- Forgets the files of a run that has no row left which may ask for one again.
+-- Forgets the contents of a run's files when it has no row left which may ask for one
+-- again. What the files were stays, so that it can be told which one has changed.
 --
 -- KEYS[1] counters, KEYS[2] files
 -- ARGV the states of rows with a good result
 --
--- Returns 1 when they are forgotten, 0 when a row may need them or there were none.
+-- Returns how many contents are forgotten: 0 when a row may need them or there are none.
 local good = {}
 for _, state in ipairs(ARGV) do
   good[state] = true
@@ -14,4 +15,10 @@ for i = 1, #count, 2 do
     return 0
   end
 end
-return redis.call('UNLINK', KEYS[2])
+local gone = 0
+for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
+  if string.sub(field, 1, 1) == 'd' then
+    gone = gone + redis.call('HDEL', KEYS[2], field)
+  end
+end
+return gone

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,6 +39,43 @@ Global Flags:
 
 Use "{{.CommandPath}} [command] --help" for more information about a command.{{end}}
 `))
+
+// fitLong breaks the lines of a command's long text, and of its children's, that are
+// longer than helpWidth: with the paragraph that they are in. What is indented stays.
+func fitLong(cmd *cobra.Command) {
+	paragraphs := strings.Split(cmd.Long, "\n\n")
+	for i, p := range paragraphs {
+		lines := strings.Split(p, "\n")
+		long := slices.ContainsFunc(lines, func(l string) bool { return utf8.RuneCountInString(l) > helpWidth })
+		if long && !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") || strings.HasPrefix(l, "- ") }) {
+			paragraphs[i] = filled(strings.Fields(p))
+		}
+	}
+	cmd.Long = strings.Join(paragraphs, "\n\n")
+	for _, c := range cmd.Commands() {
+		fitLong(c)
+	}
+}
+
+// filled are words in lines of at most helpWidth.
+func filled(words []string) string {
+	var b strings.Builder
+	at := 0
+	for _, w := range words {
+		switch n := utf8.RuneCountInString(w); {
+		case at == 0:
+			at = n
+		case at+1+n > helpWidth:
+			b.WriteByte('\n')
+			at = n
+		default:
+			b.WriteByte(' ')
+			at += 1 + n
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
 
 // showUsage fits cobra.Command.SetUsageFunc.
 func showUsage(cmd *cobra.Command) error { return usageTemplate.Execute(cmd.OutOrStderr(), cmd) }

@@ -26,16 +26,22 @@ func helpOf(t *testing.T, root *cobra.Command, path string) string {
 	return out.String()
 }
 
-// TestHelpFits: no line of the longest help texts is longer than a terminal shows.
+// TestHelpFits: no line of any command's help is longer than a terminal shows.
 func TestHelpFits(t *testing.T) {
 	root := newRootCmd(&streams{})
-	for _, name := range []string{"enqueue", "run", "plan", "sample", "set"} {
-		for _, line := range strings.Split(helpOf(t, root, name), "\n") {
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), "nightshift")
+		for _, line := range strings.Split(helpOf(t, root, path), "\n") {
 			if n := utf8.RuneCountInString(line); n > helpWidth {
-				t.Errorf("%s --help, %d columns: %s", name, n, line)
+				t.Errorf("%s --help, %d columns: %s", path, n, line)
 			}
 		}
+		for _, c := range cmd.Commands() {
+			look(c)
+		}
 	}
+	look(root)
 }
 
 // TestHelpSections: commands with dozens of flags show each once, under a title.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -58,10 +59,21 @@ func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batc
 	if st.Earlier.ID != "" {
 		out.Than = st.Earlier.Title()
 	}
-	if len(st.Why) > 0 {
-		out.Why = st.Why[0].What
-	}
+	out.Why = staleWords(st.Why)
 	return out, err
+}
+
+// staleWords is why rows are stale; with how many it holds for where there are several
+// reasons.
+func staleWords(list []jobs.StaleWhy) string {
+	if len(list) == 1 {
+		return list[0].What
+	}
+	var parts []string
+	for _, w := range list {
+		parts = append(parts, humanize.Comma(w.Rows)+": "+w.What)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // forcedBy says what keeps answers from being taken over; "" where they are.

@@ -78,6 +78,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f), newKeysCmd(f))
 	root.SetHelpCommand(newHelpCmd())
 	root.SetUsageFunc(showUsage)
+	fitLong(root)
 	return root
 }
 

@@ -73,8 +73,7 @@ func spendersOf(samples []gemini.MoneySample, by string) []spender {
 	return out
 }
 
-// nameSpenders gives runs the names that people know. One that was purged keeps
-// its id.
+// nameSpenders gives runs the names that people know, also those that were purged.
 func (b *backend) nameSpenders(ctx context.Context, v *spending) error {
 	if v.By != "run" {
 		return nil
@@ -83,12 +82,18 @@ func (b *backend) nameSpenders(ctx context.Context, v *spending) error {
 	if err != nil {
 		return err
 	}
+	names, err := b.store.PurgedNames(ctx)
+	if err != nil {
+		return err
+	}
+	for id, name := range names {
+		names[id] = name + " (purged)"
+	}
+	for _, r := range runs {
+		names[r.ID] = r.Title()
+	}
 	for i := range v.Spenders {
-		for _, r := range runs {
-			if r.ID == v.Spenders[i].Name {
-				v.Spenders[i].title = r.Title()
-			}
-		}
+		v.Spenders[i].title = names[v.Spenders[i].Name]
 	}
 	return nil
 }
