@@ -18,7 +18,8 @@ func newKeysAddCmd(f *factory) *cobra.Command {
 		Long: "Makes a key that clients send to the gateway instead of Gemini's, prints it once, and keeps its hash. Its calls\n" +
 			"have at most its class, count for its feature and tenant, and must fit its own limits beside the model's.",
 		Example: "  nightshift keys add --name web-chat --feature chat --rpm 300 --usd-per-day 20\n" +
-			"  nightshift keys add --name partner --class agent --features search,tags --tenant acme/web --expires 720h",
+			"  nightshift keys add --name partner --class agent --features search,tags \\\n" +
+			"      --tenant acme/web --expires 720h",
 		Args: noArgument(": the name goes with --name"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.make(cmd, func(ctx context.Context, keys *gateway.Keys, who gateway.Identity) (string, error) {

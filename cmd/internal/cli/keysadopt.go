@@ -16,7 +16,7 @@ func newKeysAdoptCmd(f *factory) *cobra.Command {
 	o := &keysOptions{factory: f}
 	cmd := &cobra.Command{
 		Use:   "adopt --name NAME --class CLASS --feature FEATURE",
-		Short: "Let a team's existing Gemini key stand for it, so that its clients change the base URL only",
+		Short: "Let a team's existing Gemini key stand for it: clients change the base URL only",
 		Long: "Reads a Gemini key from standard input (hidden at a terminal) or from the variable named by --from-env, and\n" +
 			"keeps its hash. Calls that come with it count for its class and feature; the key itself is never sent on.",
 		Example: "  nightshift keys adopt --feature chat < team-key.txt\n" +

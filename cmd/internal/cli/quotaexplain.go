@@ -34,10 +34,11 @@ func newQuotaExplainCmd(f *factory) *cobra.Command {
 	o := &explainOptions{factory: f}
 	cmd := &cobra.Command{
 		Use:   "explain MODEL --class CLASS",
-		Short: "Say whether a call would be admitted now; else what is missing, who holds it, and until when",
+		Short: "Say whether a call would be admitted now; else what is missing, and until when",
 		Long: "Asks the limiter what it would answer to a call now, and changes nothing: nothing is charged, nobody gets a\n" +
 			"place. Without tokens or a prompt the call is taken to be like those of its class and feature in the last hour.",
-		Example: "  nightshift quota explain gemini-3.5-flash --class bulk --tenant acme --input-tokens 2000 --output-tokens 500\n" +
+		Example: "  nightshift quota explain gemini-3.5-flash --class bulk --tenant acme \\\n" +
+			"      --input-tokens 2000 --output-tokens 500\n" +
 			"  nightshift quota explain gemini-3.5-flash --class interactive --prompt prompt.txt",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ func newQuotaHistoryCmd(f *factory) *cobra.Command {
 	o := &historyOptions{factory: f}
 	cmd := &cobra.Command{
 		Use:   "history [MODEL] [--from 22:00 --to 07:00] [--by feature] [--unit rpm]",
-		Short: "Show what was used over time and by whom, and what it met: refusals, waits, estimates, cache, loans",
+		Short: "Show what was used over time and by whom: refusals, waits, estimates, cache, loans",
 		Long: "Draws one unit over an interval, adds it up by feature, tenant, model or class, and says what was refused and by\n" +
 			"which limit, what came again, how far estimates were off, what the caches saved and what was on loan. Steps of ten\n" +
 			"seconds are kept for 48 hours, steps of five minutes for seven days; the step is chosen for at most 600 points.",

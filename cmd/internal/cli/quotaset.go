@@ -34,9 +34,10 @@ func newQuotaSetCmd(f *factory) *cobra.Command {
 			"new configuration files do not end them. All of the command's values are set, or none.\n\n" +
 			"  TARGET           NAMES\n" +
 			"  MODEL            " + strings.Join(limiter.LimitNames()[:6], ", ") + ",\n" +
-			"                   " + strings.Join(limiter.LimitNames()[6:], ", ") + ", outside, lend, shadow\n" +
-			"  tenant/acme      limits and shadow, for organization/, tenant/, team/, key/, feature/ and run/; tenant/* is the\n" +
-			"                   default of each tenant\n" +
+			"                   " + strings.Join(limiter.LimitNames()[6:9], ", ") + ",\n" +
+			"                   " + strings.Join(limiter.LimitNames()[9:], ", ") + ", outside, lend, shadow\n" +
+			"  tenant/acme      limits and shadow, for organization/, tenant/, team/, key/, feature/ and run/;\n" +
+			"                   tenant/* is the default of each tenant\n" +
 			"  class/bulk       guarantee, floor, trickle, cap, output_floor\n" +
 			"  weights          priority/high, tenant/acme, run/…",
 		Example: "  nightshift quota set gemini-3.5-flash rpm=300 input_tpm=2M\n" +

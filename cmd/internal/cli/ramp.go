@@ -21,7 +21,7 @@ type rampOptions struct {
 func newRampCmd(f *factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ramp",
-		Short: "Move a feature, tenant, key or alias to another model step by step, and back with one command",
+		Short: "Move a feature, tenant, key or alias to another model step by step, and back at once",
 		Long: "A ramp moves the calls of a scope that are for one model to another one: first of a few callers, then of more,\n" +
 			"while those that are moved fare well. It stands still while they do not (429s, errors, other answers, time),\n" +
 			"goes back a step when that does not end, and is rolled back by command.\n\n" +
@@ -151,7 +151,7 @@ func newRampRollbackCmd(f *factory) *cobra.Command {
 
 func newRampFinishCmd(f *factory) *cobra.Command {
 	now := false
-	cmd, _ := newRampAct(f, "finish", "End a ramp whose calls are all moved: they stay so until the configuration says the same",
+	cmd, _ := newRampAct(f, "finish", "End a ramp whose calls are all moved: they stay so until the configuration does",
 		"Ends a ramp: nobody watches it any more, and all of its calls stay moved. Write the move into the configuration\n"+
 			"then, restart the gateways, and remove what is over with nightshift ramp forget.",
 		func(ctx context.Context, o *rampOptions, be *backend, x *scheduler.Ramps, r gemini.Ramp) error {

@@ -79,7 +79,7 @@ func stateSince(r gemini.Ramp) time.Time {
 }
 
 func newRampShowCmd(f *factory) *cobra.Command {
-	cmd, _ := newRampAct(f, "show", "Show how far a ramp is, how the moved calls fare beside those that stay, and what it waits for", "",
+	cmd, _ := newRampAct(f, "show", "Show how far a ramp is, how the moved calls fare, and what it waits for", "",
 		func(ctx context.Context, o *rampOptions, be *backend, _ *scheduler.Ramps, r gemini.Ramp) error {
 			s, err := be.control().Status(ctx)
 			if err != nil {

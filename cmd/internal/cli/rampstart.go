@@ -39,8 +39,10 @@ func newRampStartCmd(f *factory) *cobra.Command {
 			"degrade.models does not allow for the pair) stays with the old one and is counted.\n\n" +
 			"--hold-over sets this ramp's own limits over those of the configuration (ramps): " + strings.Join(limitNames, ", ") + ".",
 		Example: "  nightshift ramp start feature/chat --from gemini-2.5-flash --to gemini-3.5-flash --over 2h\n" +
-			"  nightshift ramp start tenant/acme --from gemini-2.5-flash --to gemini-3.5-flash --over 30m --steps 10%,100%\n" +
-			"  nightshift ramp start route/chat-model --to gemini-3.5-flash --over 2h --hold-over p95=4s,refused=2%",
+			"  nightshift ramp start tenant/acme --from gemini-2.5-flash --to gemini-3.5-flash \\\n" +
+			"      --over 30m --steps 10%,100%\n" +
+			"  nightshift ramp start route/chat-model --to gemini-3.5-flash --over 2h \\\n" +
+			"      --hold-over p95=4s,refused=2%",
 		Args: oneScope,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Scope = args[0]

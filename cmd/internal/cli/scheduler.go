@@ -19,7 +19,7 @@ func newSchedulerCmd(f *factory) *cobra.Command {
 	var logs logFlags
 	cmd := &cobra.Command{
 		Use:   "scheduler",
-		Short: "Watch over those who wait for answers: pause bulk when they suffer, keep work windows, mend what was lost",
+		Short: "Pause bulk when those who wait for answers suffer, keep windows, mend what was lost",
 		Long: "Any number may run: one leads, the others stand by and take over within ten seconds. It watches the shared\n" +
 			"figures of interactive calls and holds pausable classes back when they are bad (health in the configuration),\n" +
 			"keeps work windows (windows), reconciles queues with what is paused, and sweeps up what was lost.",

@@ -24,7 +24,7 @@ func newSpendShowCmd(f *factory) *cobra.Command {
 	o := &spendShowOptions{factory: f}
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show what was spent and by whom, what calls under way hold, and where each cap is going",
+		Short: "Show what was spent and by whom, what is held, and where each cap is going",
 		Long: "Says what was spent, since the month began or since a day, by feature, tenant, model, run, service\n" +
 			"tier, class or day; and of each cap what is spent and held of it, and what will be at its end. Days are of the\n" +
 			"zone in which months are counted (spend.zone), and a call belongs to the day in which it began. They are kept\n" +
