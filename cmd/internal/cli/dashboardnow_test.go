@@ -61,7 +61,7 @@ func (b *backend) testDashboard(tb testing.TB, now *dashboardNow) *dashboard.Das
 	conf := b.conf.Dashboard
 	d, err := dashboard.New(dashboard.Config{
 		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, Pauser: b.control(),
-		Sources: b.dashboardSources(now), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
+		Sources: b.dashboardSources(now), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log, Patience: time.Minute,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -89,7 +89,7 @@ func (d *Dashboard) record(r *http.Request, e AuditEntry) {
 	if d.cfg.Record == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), readTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), d.cfg.Patience)
 	defer cancel()
 	if err := d.cfg.Record(ctx, e); err != nil {
 		d.cfg.Logger.Error("dashboard: the audit log was not written", "what", e.What, "by", e.Who, "err", err)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,8 +47,10 @@ type Config struct {
 	Actions []Action
 	// Record keeps what was done or refused. Nil logs it only.
 	Record func(context.Context, AuditEntry) error
-	Logger *slog.Logger     // nil discards
-	Now    func() time.Time // nil is time.Now
+	// Patience bounds what a page waits for; 0 is 3 s.
+	Patience time.Duration
+	Logger   *slog.Logger     // nil discards
+	Now      func() time.Time // nil is time.Now
 }
 
 // Sources are what the pages show. A page whose source is nil is not there.
@@ -93,6 +96,7 @@ func (c *Config) fill() error {
 	if !strings.HasPrefix(c.Prefix, "/") || strings.ContainsAny(c.Prefix, "{}?# ") {
 		return errors.New(`dashboard: Prefix has to be a path like "/queues"`)
 	}
+	c.Patience = cmp.Or(c.Patience, 3*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -3,7 +3,9 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -69,7 +71,11 @@ func (b *tab) inspect(name string) {
 // axe lets axe-core look for what keeps people out.
 func (b *tab) axe(where string) {
 	b.t.Helper()
-	source, err := os.ReadFile("testdata/axe/axe.min.js")
+	source, err := os.ReadFile("testdata/axe/node_modules/axe-core/axe.min.js")
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") == "" {
+		b.t.Log("axe-core is not installed (npm ci in testdata/axe): pages are not looked at by it")
+		return
+	}
 	if err != nil {
 		b.t.Fatal(err)
 	}

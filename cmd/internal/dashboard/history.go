@@ -87,7 +87,7 @@ func (d *Dashboard) serveHistoryCSV(w http.ResponseWriter, r *http.Request) {
 		d.serveMissing(w, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), d.cfg.Patience)
 	defer cancel()
 	var b bytes.Buffer
 	if err := d.cfg.HistoryCSV(ctx, historyQuery(r.URL.Query()), &b); err != nil {

@@ -164,7 +164,7 @@ func (d *Dashboard) lookForAll(ctx context.Context) (uint64, error) {
 		return 0, nil
 	}
 	r := (&http.Request{Method: http.MethodGet, URL: &url.URL{Path: now.path}}).WithContext(ctx)
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Patience)
 	defer cancel()
 	data, err := d.loadPage(ctx, r, now)
 	if err != nil {

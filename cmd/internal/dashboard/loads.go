@@ -26,15 +26,14 @@ type oneLoad struct {
 }
 
 // get gives what load reads, or what it read for somebody else a moment ago. The
-// reading goes on when the one who began it leaves: others may wait for it.
+// reading goes on when the one who began it leaves: others may wait for it. load bounds
+// itself.
 func (l *loads) get(ctx context.Context, key string, now time.Time, load func(context.Context) (any, error)) (any, error) {
 	x, mine := l.take(key, now)
 	if mine {
 		go func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
-			defer cancel()
 			defer close(x.done)
-			x.data, x.err = load(ctx)
+			x.data, x.err = load(context.WithoutCancel(ctx))
 		}()
 	}
 	select {

@@ -139,7 +139,7 @@ func (d *Dashboard) servePage(w http.ResponseWriter, r *http.Request, p page) {
 		d.showPage(w, r, http.StatusForbidden, p.template, s)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), d.cfg.Patience)
 	defer cancel()
 	data, err := d.loadPage(ctx, r, p)
 	s.Data = data
@@ -152,6 +152,8 @@ func (d *Dashboard) loadPage(ctx context.Context, r *http.Request, p page) (any,
 		return p.load(ctx, r)
 	}
 	return d.loads.get(ctx, r.URL.RequestURI(), d.cfg.Now(), func(ctx context.Context) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, d.cfg.Patience)
+		defer cancel()
 		return p.load(ctx, r)
 	})
 }

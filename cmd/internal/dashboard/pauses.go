@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 )
 
 // pausesAnswer is what the banner asks for.
@@ -14,11 +13,8 @@ type pausesAnswer struct {
 	Error  string      `json:"error,omitempty"` // the pauses could not be read
 }
 
-// readTimeout bounds what a page waits for.
-const readTimeout = 3 * time.Second
-
 func (d *Dashboard) servePauses(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), d.cfg.Patience)
 	defer cancel()
 	out := pausesAnswer{Pauses: []PauseView{}, Notes: []string{}}
 	if d.cfg.Pauses != nil {

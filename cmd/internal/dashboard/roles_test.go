@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,9 +108,25 @@ func TestGuessingIsSlow(t *testing.T) {
 func TestOneLooksForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		looks, mark := 0, uint64(1)
 		var err error
-		l := newLive(func(context.Context) (uint64, error) { looks++; return mark, err })
+		l := newLive(func(context.Context) (uint64, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			looks++
+			return mark, err
+		})
+		shows := func(m uint64, e error) {
+			mu.Lock()
+			defer mu.Unlock()
+			mark, err = m, e
+		}
+		looked := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return looks
+		}
 		var lines []chan string
 		for range 40 {
 			news, ok := l.join()
@@ -128,21 +145,21 @@ func TestOneLooksForAll(t *testing.T) {
 		}
 		hears("event: changed")
 		hears("still here") // nothing changes
-		if looks != 1+liveBeat {
-			t.Errorf("%d looks for 40 viewers", looks)
+		if n := looked(); n != 1+liveBeat {
+			t.Errorf("%d looks for 40 viewers", n)
 		}
-		err = errors.New("Redis is away")
+		shows(1, errors.New("Redis is away"))
 		hears("still here")
-		mark, err = 2, nil
+		shows(2, nil)
 		l.nudge()
 		hears("event: changed")
 		for _, news := range lines {
 			l.leave(news)
 		}
 		synctest.Wait()
-		before := looks
+		before := looked()
 		<-time.After(time.Minute)
-		if looks != before {
+		if looked() != before {
 			t.Error("it looks although nobody does")
 		}
 		news, _ := l.join()
@@ -206,6 +223,7 @@ func TestAnythingInAnyNumber(t *testing.T) {
 	many.LanesFound, many.PathsFound = 10_000, 10_000
 	d := testDashboard(t, showing(func(NowQuery) (Overview, error) { return many, nil }))
 	want(t, ask(t, d, "GET", "/?page=1000"), http.StatusOK, "Lanes 9991–10000 of 10000", `href="/?page=999"`)
+	d = testDashboard(t, showing(func(NowQuery) (Overview, error) { return named("n"), nil }))
 	want(t, ask(t, d, "GET", "/?page=99999&q="+strings.Repeat("y", 5000)), http.StatusOK)
 	w := ask(t, d, "GET", "/?q=a%22b", func(r *http.Request) { r.Header.Set("HX-Request", "true") })
 	want(t, w, http.StatusOK, `hx-get="/?q=a%22b"`)
