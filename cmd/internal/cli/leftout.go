@@ -2,12 +2,9 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/dustin/go-humanize"
 
@@ -20,7 +17,7 @@ const leftShown = 5
 // leftOut collects the rows that --skip-invalid leaves out. nil: none may be.
 type leftOut struct {
 	path  string // where all of them go; "" nowhere
-	file  *os.File
+	file  *outputFile
 	w     *bufio.Writer
 	first []jobs.InvalidRow
 	count int64
@@ -40,7 +37,7 @@ func (o *inputFlags) leaveOut(inputs []string) (*leftOut, error) {
 	if isInput(o.Invalid, inputs) {
 		return nil, usageErrorf("--invalid %s is an input too: name another file, this one would be overwritten", o.Invalid)
 	}
-	f, err := os.CreateTemp(filepath.Dir(o.Invalid), filepath.Base(o.Invalid)+".part-*")
+	f, err := createOutput(o.Invalid)
 	if err != nil {
 		return nil, fmt.Errorf("--invalid: %w", err)
 	}
@@ -101,13 +98,9 @@ func (l *leftOut) end(f *factory, err error) error {
 
 // keep moves the file to its place, or away.
 func (l *leftOut) keep(err error) error {
-	err = cmp.Or(err, l.w.Flush())
-	err = errors.Join(err, l.file.Close())
-	if err == nil {
-		err = os.Rename(l.file.Name(), l.path)
-	}
-	if err != nil {
-		_ = os.Remove(l.file.Name())
+	fault := l.file.end(firstError(err, l.w.Flush()))
+	if err == nil && fault != nil {
+		return fmt.Errorf("--invalid %s: %w", l.path, fault)
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,16 +119,11 @@ func (r *runReport) write(w io.Writer, format string) error {
 
 // writeReport replaces a file as a whole: half a page is worse than yesterday's.
 func writeReport(name, format string, r *runReport) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".report-*")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	err = firstError(r.write(f, format), f.Chmod(0o644), f.Close())
+	f, err := createOutput(name)
 	if err == nil {
-		err = os.Rename(f.Name(), name)
+		err = f.end(r.write(f, format))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
