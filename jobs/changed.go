@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -42,6 +43,9 @@ func (s *Store) accept(ctx context.Context, m *meta, p *Prepared, update bool) e
 	if p.Mended {
 		m.mend(p, e)
 	}
+	if m.kept = m.Digest == p.Digest && !p.Mended && e.keeps(*m, p); m.kept {
+		return nil
+	}
 	if update || m.Digest == p.Digest && e.adds(*m, p) {
 		return nil
 	}
@@ -49,6 +53,23 @@ func (s *Store) accept(ctx context.Context, m *meta, p *Prepared, update bool) e
 		e.What = append(e.What, "set of rows")
 	}
 	return e
+}
+
+// Refuses is the error with which an enqueue of p would be refused, were it not to
+// update its run; nil where there is none. Nothing is written.
+func (s *Store) Refuses(ctx context.Context, p *Prepared) (refusal, err error) {
+	id, err := s.rdb.HGet(ctx, keyNames, p.Spec.Name).Result()
+	if err != nil {
+		return nil, orNil(err)
+	}
+	m, err := s.meta(ctx, id)
+	if errors.Is(err, ErrNoRun) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.accept(ctx, &m, p, false), nil
 }
 
 // differences names the parts of two specs that decide answers and differ.

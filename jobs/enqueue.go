@@ -69,7 +69,7 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 	m.Spec = p.Spec
 	m.enqueuedOver(was, now)
 	m.Digest, m.Updated = p.Digest, now
-	if !known || !p.Mended {
+	if !known || !p.Mended && !m.kept {
 		m.Input, m.LeftOut, m.inputs = p.Name, p.LeftOut, p.Inputs
 	}
 	if o.Update {

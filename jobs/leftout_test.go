@@ -165,6 +165,15 @@ func TestMendedRows(t *testing.T) {
 	if r := enqueue(both, EnqueueOptions{Update: true}); r.New != 1 || r.Known != 1 || r.Removed != 0 || r.Run.Rows != 4 || r.Run.LeftOut != 0 {
 		t.Fatalf("both mended: %+v", r)
 	}
+	if r := enqueue(p, EnqueueOptions{}); r.New != 0 || r.Known != 2 || r.Removed != 0 || r.Run.Rows != 4 || r.Run.LeftOut != 0 {
+		t.Fatalf("the first file again: %+v", r)
+	}
+	less, _ := leave(t, "less.csv", "id,text\na,x\n", spec)
+	for q, refused := range map[*Prepared]bool{p: false, less: true} {
+		if refusal, err := s.Refuses(t.Context(), q); err != nil || (refusal != nil) != refused {
+			t.Errorf("%s: refused: %v (%v), want %v", q.Name, refusal, err, refused)
+		}
+	}
 	whole, _ := leave(t, "r.csv", "id,text\na,x\nb,\"y, too, many\"\nc,\"now, whole\"\nd,w\n", spec)
 	if r := enqueue(whole, EnqueueOptions{}); r.New != 0 || r.Known != 4 || r.Run.LeftOut != 0 {
 		t.Fatalf("the whole file: %+v", r)

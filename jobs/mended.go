@@ -87,6 +87,12 @@ func (m *meta) mend(p *Prepared, e *ChangedError) {
 	m.inputs = ""
 }
 
+// keeps says that the input lacks nothing but rows which were mended since: it still
+// leaves them out, and the run has them.
+func (e *ChangedError) keeps(m meta, p *Prepared) bool {
+	return e.Changed == 0 && e.New == 0 && e.Removed > 0 && e.Removed <= (p.LeftOut-m.LeftOut)*p.rowsEach()
+}
+
 // adds says that the input differs from the run by nothing, or by rows that were left
 // out of it before.
 func (e *ChangedError) adds(m meta, p *Prepared) bool {

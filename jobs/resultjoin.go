@@ -7,6 +7,30 @@ import (
 	"strings"
 )
 
+// Gather puts the lines of one input row one after the other, in the order in which the
+// first of each stands: outputs that an update added come after all others.
+func (l *ResultLines) Gather(j *Join) error {
+	first, i := map[digest]int64{}, 0
+	err := l.Each(func(line []byte) error {
+		var r struct {
+			Row string `json:"id"`
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			return err
+		}
+		row, _ := j.split(r.Row)
+		base := digestOf(row)
+		if _, ok := first[base]; !ok {
+			first[base] = int64(i)
+		}
+		l.rows[i].rank = first[base]
+		i++
+		return nil
+	})
+	l.sort()
+	return err
+}
+
 // Join puts the lines of one input row one after the other, in the order in which the
 // first of each stands, and gives how they are joined: what is behind the last slash of
 // an id is the output. The error says that the rows have not several outputs.

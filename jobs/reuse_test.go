@@ -341,3 +341,13 @@ func mustFind(b *bench, ref string) string {
 	}
 	return r.ID
 }
+
+// TestAsks counts the keys that an input has, of others'.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	one := RenderedRow{ID: "a", Key: "aa00000000000000000000000000000f"}
+	p := &Prepared{keys: []RowKey{keyOf(one)}}
+	if n := p.Asks([]string{one.Key, "", "bb00000000000000000000000000000f"}); n != 1 {
+		t.Errorf("%d", n)
+	}
+}

@@ -109,3 +109,18 @@ func (t *keyTable) of(k RowKey) uint32 {
 	}
 	return 0
 }
+
+// Asks counts the keys that rows of the input have.
+func (p *Prepared) Asks(keys []string) (n int) {
+	asked := make(map[digest]int, len(keys))
+	for _, key := range keys {
+		if key != "" {
+			asked[keyOf(RenderedRow{Key: key}).key]++
+		}
+	}
+	for _, row := range p.keys {
+		n += asked[row.key]
+		delete(asked, row.key)
+	}
+	return n
+}

@@ -54,6 +54,7 @@ type meta struct {
 	version, shards, next int64
 	inputs                string
 	drained               string // JSON of a drainRecord; "" while nothing is
+	kept                  bool   // the enqueue under way leaves rows alone that were mended since
 }
 
 func (s *Store) meta(ctx context.Context, id string) (meta, error) {

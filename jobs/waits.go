@@ -46,6 +46,16 @@ func (w Waits) Total() (d time.Duration) {
 	return d
 }
 
+// Upto is the waits in whole milliseconds that are together what was waited in all: what
+// nobody accounts for is the queue's.
+func (w Waits) Upto(all time.Duration) Waits {
+	for i := range w {
+		w[i] = w[i].Truncate(time.Millisecond)
+	}
+	w[WaitQueue] += max(all.Truncate(time.Millisecond)-w.Total(), 0)
+	return w
+}
+
 // Millis is what a line of results has: milliseconds by the cause's name, without
 // those that are none; nil when all are.
 func (w Waits) Millis() map[string]int64 {

@@ -140,3 +140,20 @@ func TestWaitsBothRedis(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitsUpto: causes add up to what was waited, to the millisecond.
+func TestWaitsUpto(t *testing.T) {
+	t.Parallel()
+	for all, want := range map[time.Duration]map[string]int64{
+		490 * time.Millisecond:      {"queue": 490},
+		490*time.Millisecond + 1500: {"queue": 490},
+	} {
+		if got := (Waits{}).Upto(all).Millis(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v", all, got)
+		}
+	}
+	w := Waits{WaitQuota: 1200*time.Microsecond + 2*time.Second, WaitTurn: 900 * time.Microsecond}
+	if got := w.Upto(2500 * time.Millisecond).Millis(); !reflect.DeepEqual(got, map[string]int64{"quota": 2001, "queue": 499}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -114,11 +114,12 @@ func (w *Worker) deliverOnce(ctx context.Context) {
 
 // result is the row's line of the results file.
 func (l *lane) result(j *job, out outcome) jobs.Result {
+	waits := j.begun.Waits.Upto(j.waited)
 	return jobs.Result{
 		Row: j.row, Run: j.task.Run, Index: j.task.Index, Status: out.end.String(),
 		Output: out.output, Raw: j.raw(out), Parsed: out.parsed, Embedding: out.embedding, Fields: j.begun.Fields,
 		Model: out.model, Instead: j.instead, Tier: j.served, Finish: out.finish, Usage: j.draft.Usage.Add(out.usage), MicroUSD: addCost(j.draft.MicroUSD, j.microUS),
-		Attempts: j.attempt, WaitedMS: max(j.waited, j.begun.Waits.Total()).Milliseconds(), WaitsMS: j.begun.Waits.Millis(), TookMS: j.took.Milliseconds(),
+		Attempts: j.attempt, WaitedMS: waits.Total().Milliseconds(), WaitsMS: waits.Millis(), TookMS: j.took.Milliseconds(),
 		Error: out.fail, Key: j.key, Finished: l.w.cfg.Now().UTC(),
 	}
 }
