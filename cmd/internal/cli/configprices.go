@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +21,15 @@ func (l *loaded) prices() *gemini.PriceBook {
 	return l.book
 }
 
-// readPrices reads the file of spend.prices.
+// readPrices reads the file of spend.prices, which is beside the configuration file as a
+// schedule's files are; what a variable names is beside the user.
 func (l *loaded) readPrices() error {
 	name := l.Spend.Prices
 	if name == "" {
 		return nil
+	}
+	if !filepath.IsAbs(name) && l.Sources["spend.prices"] == l.File {
+		name = filepath.Join(filepath.Dir(l.File), name)
 	}
 	file, err := os.Open(name)
 	if err != nil {

@@ -22,6 +22,7 @@ type course struct {
 	throttles []limiter.Throttle // of the class
 	gates     []gate             // timetables that hold beside them
 	day       dayRoom
+	swift     bool // nothing but the day holds rows up: they go as fast as it lets them
 }
 
 // gate is a timetable: how fast rows may go at a moment, and when that changes next;
@@ -168,6 +169,9 @@ func (c course) rate(at time.Time) float64 {
 	if c.limit != "" {
 		byLimit = c.most * then
 	}
+	if c.limit == "" && c.swift {
+		byLimit = swiftRows * then
+	}
 	if c.pace > 0 && now > 0 {
 		byPace = c.pace * then / now
 	}
@@ -179,6 +183,9 @@ func (c course) rate(at time.Time) float64 {
 	}
 	return 0
 }
+
+// swiftRows is more rows a minute than any run has.
+const swiftRows = 1e9
 
 // horizon ends a forecast: what takes longer is not worth a date.
 const horizon = 60 * 24 * time.Hour

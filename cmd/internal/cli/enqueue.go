@@ -149,12 +149,15 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	now := f.now()
 	open := counts.Open() + ahead
+	planned, plan := be.expect(ctx, b, rep, now)
 	fc, err := be.forecast(ctx, b, rep.Run.ID, open, now)
 	if err != nil {
 		return err
 	}
+	if plan.Known && plan.need.Rows == counts.Open() { // all is of this enqueue: one end, not two
+		fc = forecast{took: plan.Done.Sub(now), limit: plan.DoneLimit, days: plan.Resets}
+	}
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
-	planned := be.expect(ctx, b, rep, now)
 	r := enqueued{
 		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed, Cached: rep.Reused, Bad: b.LeftOut,
 		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
@@ -178,8 +181,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	if ahead > 0 {
 		t.row("ahead", rowsOf(ahead)+" of other runs in the lane")
 	}
-	if line := plannedLine(planned, now); line != "" {
-		t.row("expected", line)
+	if planned != nil {
+		t.row("expected", plannedCost(*planned)) // its end is the time's, below
+		plan.capRows(t)
 	}
 	name := shellWord(rep.Run.Title())
 	if cancelled := counts[jobs.Cancelled]; cancelled > 0 {

@@ -42,6 +42,7 @@ func (o outlook) through(node limiter.NodeState, own sharer, rows int64) (foreca
 	if c.limit == "" && c.day.limit == "" {
 		return forecast{}, true // it has no limit that takes time
 	}
+	c.swift = true // how fast rows come is the lane's to say
 	f, known := c.forecast(o.ahead(own, rows, func(s sharer) bool {
 		return slices.ContainsFunc(s.nodes, func(n limiter.NodeState) bool { return n.Node == node.Node })
 	}))

@@ -53,7 +53,8 @@ type planReport struct {
 	Late       int64      `json:"late_seconds,omitempty"`
 	Ways       []way      `json:"to_make_it,omitempty"`
 	Caps       []capNote  `json:"caps_too_small,omitempty"`
-	Unknown    string     `json:"not_looked_at,omitempty"` // why the shared state is not in this
+	Refused    string     `json:"enqueue_refuses,omitempty"` // what enqueue says of these rows in the named run
+	Unknown    string     `json:"not_looked_at,omitempty"`   // why the shared state is not in this
 	need
 }
 
@@ -62,6 +63,7 @@ type capNote struct {
 	Cap  string `json:"cap"`
 	Left int64  `json:"left_micro_usd"`
 	Rows int64  `json:"rows"` // about so many fit
+	Day  bool   `json:"a_day,omitempty"`
 }
 
 func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command, inputs []string) error {
@@ -83,17 +85,26 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
+	refused := ""
+	if be != nil && b.Spec.Name != "" {
+		refusal, err := be.store.Refuses(ctx, b.Prepared)
+		if err != nil {
+			return err
+		}
+		refused = refusedWords(refusal)
+	}
 	if stand.asked() == 0 {
 		t := newTable("PLAN", "")
 		t.row("rows", humanize.Comma(b.Rows)+validRows(b.LeftOut))
 		t.row("", "all are answered already (from "+stand.places+"): enqueueing them costs nothing")
-		return f.print(t, planReport{Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand})
+		refusedRow(t, refused)
+		return f.print(t, planReport{Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand, Refused: refused})
 	}
 	r, err := f.conf.planOf(ctx, be, b, e, "", stand.asked(), f.now())
 	if err != nil {
 		return err
 	}
-	r.Stand = &stand
+	r.Stand, r.Refused = &stand, refused
 	r.Unknown, r.Duplicates, r.Bad = away, o.dups.count(), b.LeftOut
 	return f.print(planTable(r, b, o.dups, f.now()), r)
 }
@@ -155,11 +166,11 @@ func (r *planReport) caps(p prospect, s jobs.Spec) {
 	}
 	short := p.short(cost.High)
 	if m := s.Steer.MaxCost; m > 0 && m < cost.High {
-		short = append(short, capRoom{"--max-cost", m})
+		short = append(short, capRoom{name: "--max-cost", room: m})
 	}
 	for _, c := range short {
 		fit := float64(c.room) / float64(max(cost.Mid, 1)) * float64(r.need.Rows)
-		r.Caps = append(r.Caps, capNote{Cap: c.name, Left: c.room, Rows: min(r.need.Rows, int64(fit))})
+		r.Caps = append(r.Caps, capNote{Cap: c.name, Left: c.room, Rows: min(r.need.Rows, int64(fit)), Day: c.day})
 	}
 }
 
@@ -174,9 +185,9 @@ func (n need) cost() *jobs.Span {
 }
 
 // planned is what is recorded of a plan with a run.
-func (r planReport) planned(now time.Time, s jobs.Spec) jobs.Planned {
+func (r planReport) planned(now time.Time) jobs.Planned {
 	return jobs.Planned{
 		At: now, Rows: r.need.Rows, Input: r.Input, Output: r.Output, Cost: r.cost(),
-		Tier: usedTier(s), Source: r.Source, Done: r.Done,
+		Tier: r.Tier, Source: r.Source, Done: r.Done,
 	}
 }

@@ -23,7 +23,7 @@ const leastTried = 5
 // shared state is there. The run of the id but says nothing: it has only begun, and
 // its first rows are no fair part of all.
 func (l *loaded) evidence(ctx context.Context, be *backend, b *batch, but string) (evidence, error) {
-	most, err := l.longestAnswer(b.Spec)
+	most, err := l.meanCap(b.Spec)
 	e := evidence{source: jobs.PlannedCap, most: most}
 	if n := len(b.sampled); err == nil && (n >= leastTried || n > 0 && int64(n) == b.Rows) {
 		e.source, e.tried, e.from = jobs.PlannedSample, b.sampled, fmt.Sprintf("a sample of %d rows", n)
@@ -32,17 +32,41 @@ func (l *loaded) evidence(ctx context.Context, be *backend, b *batch, but string
 	if err != nil || be == nil {
 		return e, err
 	}
-	if tried, err := be.triedBefore(ctx, b, but); err != nil || tried.source != "" {
+	tried, err := be.triedBefore(ctx, b, but)
+	if err != nil || tried.source != "" && !tried.foreign {
 		tried.most = most
 		return tried, err
 	}
 	t, err := gemini.ReadTaught(ctx, be.rdb, b.quota.lane, b.Spec.Feature)
+	if tried.source != "" {
+		tried.most, tried.taught = most, t // what the answers take, and the prompts
+		return tried, err
+	}
 	if err != nil || t == nil {
 		return e, err
 	}
 	e.source, e.taught = jobs.PlannedLearned, t
 	e.from = fmt.Sprintf("the last %s calls for %s", humanize.Comma(t.Calls), b.Spec.Feature)
 	return e, nil
+}
+
+// meanCap is how many tokens an answer may have, in the mean of a row's outputs.
+func (l *loaded) meanCap(s jobs.Spec) (int64, error) {
+	if s.MaxOutput() == 0 && (s.Lines != "" || !s.HasCap()) {
+		return l.longestAnswer(s)
+	}
+	each := s.EachSettings()
+	var all int64
+	for _, one := range each {
+		s.Outputs, s.Settings = nil, one
+		most, err := l.longestAnswer(s)
+		if err != nil {
+			return 0, err
+		}
+		all += most
+	}
+	n := int64(len(each))
+	return (all + n - 1) / n, nil
 }
 
 // triedBefore is what good results of a run with the same prompt, model and settings
@@ -57,14 +81,14 @@ func (b *backend) triedBefore(ctx context.Context, p *batch, but string) (most e
 		if r.Digest != p.Digest || r.ID == but {
 			continue
 		}
-		tried, err := b.tried(ctx, r.ID)
+		tried, keys, err := b.tried(ctx, r.ID)
 		if err != nil {
 			return most, err
 		}
 		if len(tried) <= len(most.tried) || len(tried) < leastTried && int64(len(tried)) < r.Rows {
 			continue
 		}
-		e := evidence{source: jobs.PlannedFormer, tried: tried, from: fmt.Sprintf("%s rows of run %s", humanize.Comma(int64(len(tried))), r.Title())}
+		e := evidence{source: jobs.PlannedFormer, tried: tried, foreign: p.Asks(keys) < len(tried), from: fmt.Sprintf("%s rows of run %s", humanize.Comma(int64(len(tried))), r.Title())}
 		if r.Spec.Sample {
 			e.source, e.from = jobs.PlannedSample, fmt.Sprintf("a sample of %d rows", len(tried))
 		}
@@ -77,11 +101,12 @@ func (b *backend) triedBefore(ctx context.Context, p *batch, but string) (most e
 
 var errEnough = errors.New("enough was read")
 
-// tried reads what a run's good results took, as many as say enough.
-func (b *backend) tried(ctx context.Context, run string) (out []gemini.Usage, err error) {
+// tried reads what a run's good results took, as many as say enough, and the keys of
+// their rows.
+func (b *backend) tried(ctx context.Context, run string) (out []gemini.Usage, keys []string, err error) {
 	err = b.store.Results(ctx, run, jobs.ResultsOptions{States: []jobs.State{jobs.Done}}, func(r jobs.Result) error {
 		if r.Usage != nil {
-			out = append(out, usageOf(*r.Usage))
+			out, keys = append(out, usageOf(*r.Usage)), append(keys, r.Key)
 		}
 		if len(out) >= evidenceRows {
 			return errEnough
@@ -92,7 +117,7 @@ func (b *backend) tried(ctx context.Context, run string) (out []gemini.Usage, er
 	if errors.Is(err, errEnough) || errors.As(err, &elsewhere) {
 		err = nil
 	}
-	return out, err
+	return out, keys, err
 }
 
 // usageOf is a result's usage as it is priced.

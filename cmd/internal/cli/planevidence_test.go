@@ -20,9 +20,10 @@ func TestTriedBefore(t *testing.T) {
 			Usage: &jobs.Usage{Prompt: 10, Output: 5, Total: 15}})
 		s.check(err)
 	}
+	// Keys of rows that this input does not have.
 	b := &batch{Prepared: &jobs.Prepared{Spec: s.run.Spec, Digest: s.run.Digest}}
 	for but, want := range map[string]int{"": 6, s.run.ID: 0} {
-		if e, err := s.be.triedBefore(ctx, b, but); err != nil || len(e.tried) != want {
+		if e, err := s.be.triedBefore(ctx, b, but); err != nil || len(e.tried) != want || e.foreign != (want > 0) {
 			t.Errorf("but %q: %d rows say something, want %d (%v)", but, len(e.tried), want, err)
 		}
 	}

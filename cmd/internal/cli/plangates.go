@@ -22,6 +22,18 @@ func (l *loaded) gatesOf(s jobs.Spec) (out []gate) {
 	return out
 }
 
+// windowsOf tells timetables from how a run's rate grows while it starts.
+func windowsOf(all []gate) (windows, rising []gate) {
+	for _, g := range all {
+		if _, is := g.(starting); is {
+			rising = append(rising, g)
+		} else {
+			windows = append(windows, g)
+		}
+	}
+	return windows, rising
+}
+
 // starting is how a run's rate grows while it starts.
 type starting struct{ jobs.Steering }
 

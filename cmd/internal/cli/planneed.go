@@ -15,6 +15,8 @@ type evidence struct {
 	tried  []gemini.Usage
 	taught *gemini.Taught
 	most   int64 // tokens that an answer may have
+
+	foreign bool // not all rows that were tried are of this input: their prompts say nothing of these
 }
 
 // need is what rows take.
@@ -24,6 +26,7 @@ type need struct {
 	Output jobs.Span  `json:"output_tokens"`
 	Source string     `json:"output_from"`
 	From   string     `json:"output_from_what,omitempty"`
+	Tier   string     `json:"tier"`            // the run is likely to go by
 	Tiers  []tierCost `json:"tiers,omitempty"` // none where no price is known
 }
 
@@ -36,37 +39,56 @@ type tierCost struct {
 
 // need works out what so many rows of a batch take.
 func (l *loaded) need(b *batch, e evidence, rows int64, at time.Time) need {
-	n := need{Rows: rows, Source: e.source, From: e.from}
+	n := need{Rows: rows, Source: e.source, From: e.from, Tier: l.usedTier(b.Spec, at)}
 	part := float64(rows) / float64(max(b.Rows, 1))
 	switch {
-	case len(e.tried) > 0:
-		n.Input = spanOf(e.tried, rows, func(u gemini.Usage) float64 { return float64(u.Input()) })
-		n.Output = spanOf(e.tried, rows, func(u gemini.Usage) float64 { return float64(u.Output()) })
+	case len(e.tried) > 0 && !e.foreign:
+		n.Input = e.spanOf(b, rows, func(u gemini.Usage) float64 { return float64(u.Input()) })
 	case e.taught != nil:
 		low, mid, high := e.taught.Input(b.texts)
 		n.Input = partOf(jobs.Span{Low: low, Mid: mid, High: high}, part)
-		shortest, mean, longest := e.taught.Output()
-		each := float64(rows)
-		n.Output = jobs.Span{Low: int64(shortest * each), Mid: int64(mean * each), High: int64(math.Ceil(longest * each))}
 	default:
 		low, high := b.texts.Tokens()
 		n.Input = partOf(jobs.Span{Low: low, Mid: (low + high) / 2, High: high}, part)
-		n.Output = jobs.Span{Mid: e.most * rows, High: e.most * rows}
 	}
-	if b.Spec.Kind == jobs.Embed {
-		n.Output = jobs.Span{}
-	}
+	n.Output = e.answers(b, rows)
 	n.Tiers = l.tiers(b, e, n, at)
 	return n
 }
 
-// spanOf is what a population takes of something, by rows of it that were tried.
-func spanOf(tried []gemini.Usage, rows int64, of func(gemini.Usage) float64) jobs.Span {
-	values := make([]float64, len(tried))
-	for i, u := range tried {
+// answers is what the answers of so many rows take: none more than it may.
+func (e evidence) answers(b *batch, rows int64) (out jobs.Span) {
+	most := e.most * rows
+	switch {
+	case b.Spec.Kind == jobs.Embed:
+		return out
+	case len(e.tried) > 0:
+		out = e.spanOf(b, rows, func(u gemini.Usage) float64 { return float64(u.Output()) })
+	case e.taught != nil:
+		shortest, mean, longest := e.taught.Output()
+		each := float64(rows)
+		out = jobs.Span{Low: int64(shortest * each), Mid: int64(mean * each), High: int64(math.Ceil(longest * each))}
+	default:
+		return jobs.Span{Mid: most, High: most}
+	}
+	if most > 0 {
+		out = jobs.Span{Low: min(out.Low, most), Mid: min(out.Mid, most), High: min(out.High, most)}
+	}
+	return out
+}
+
+// spanOf is what so many rows take of something, by rows that were tried. Only where
+// those are a part of all these rows do they leave less to be guessed.
+func (e evidence) spanOf(b *batch, rows int64, of func(gemini.Usage) float64) jobs.Span {
+	values := make([]float64, len(e.tried))
+	for i, u := range e.tried {
 		values[i] = of(u)
 	}
-	low, mid, high := expected(values, rows)
+	population := rows
+	if e.foreign || rows != b.Rows {
+		population = math.MaxInt64
+	}
+	low, mid, high := expected(values, population)
 	all := float64(rows)
 	return jobs.Span{Low: int64(low * all), Mid: int64(math.Round(mid * all)), High: int64(math.Ceil(high * all))}
 }
@@ -81,19 +103,23 @@ func (l *loaded) tiers(b *batch, e evidence, n need, at time.Time) (out []tierCo
 		if b.Spec.Kind == jobs.Embed && tier != "standard" && tier != "batch" {
 			continue // an embedding has no tiers
 		}
-		out = append(out, tierCost{Tier: tier, Cost: l.costAt(b, e, n, model, tier, at), Used: tier == usedTier(b.Spec)})
+		out = append(out, tierCost{Tier: tier, Cost: l.costAt(b, e, n, model, tier, at), Used: tier == n.Tier})
 	}
 	return out
 }
 
-// usedTier is the one that a run's rows are priced by: of "auto" the dearer one that
-// it may come to.
-func usedTier(s jobs.Spec) string {
-	switch s.Steer.ServiceTier {
-	case "", "auto":
-		return "standard"
+// usedTier is the one that will serve a run's rows, as far as can be said: "auto" goes
+// by flex as long as the deadline is far enough.
+func (l *loaded) usedTier(s jobs.Spec, now time.Time) string {
+	left := s.Steer.Deadline.Sub(now)
+	switch t := s.Steer.ServiceTier; {
+	case t == "", t == jobs.TierAuto && !s.Steer.Deadline.IsZero() && left < 2*l.Worker.FlexTimeout:
+		return gemini.TierStandard
+	case t == jobs.TierAuto:
+		return gemini.TierFlex
+	default:
+		return t
 	}
-	return s.Steer.ServiceTier
 }
 
 // costAt is the cost at one tier: of tried rows what each would have cost, else the
@@ -104,9 +130,9 @@ func (l *loaded) costAt(b *batch, e evidence, n need, model, tier string, at tim
 		u.Tier = tier
 		return float64(l.prices().Bill(model, u, at).PicoUSD)
 	}
-	if len(e.tried) > 0 {
-		span := spanOf(e.tried, n.Rows, price)
-		fresh := spanOf(e.tried, n.Rows, func(u gemini.Usage) float64 { u.Cached = 0; return price(u) })
+	if len(e.tried) > 0 && !e.foreign {
+		span := e.spanOf(b, n.Rows, price)
+		fresh := e.spanOf(b, n.Rows, func(u gemini.Usage) float64 { u.Cached = 0; return price(u) })
 		return microSpan(jobs.Span{Low: span.Low, Mid: span.Mid, High: fresh.High})
 	}
 	each := func(input, output int64) int64 {

@@ -126,3 +126,17 @@ func (s planStand) openWords() string {
 	}
 	return fmt.Sprintf("as run %s asks them, without a good answer so far", s.Than)
 }
+
+// refusedWords is what enqueue will say of the rows; "" where it takes them.
+func refusedWords(refusal error) string {
+	if refusal == nil {
+		return ""
+	}
+	return refusal.Error()
+}
+
+func refusedRow(t *dataTable, words string) {
+	if words != "" {
+		t.row("but", "enqueue will refuse this: "+words)
+	}
+}

@@ -26,6 +26,7 @@ func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable 
 	}
 	r.costRows(t)
 	r.timeRows(t, now)
+	refusedRow(t, r.Refused)
 	if r.Unknown != "" {
 		t.row("but", "other runs, pauses and what was done before are not looked at: "+r.Unknown)
 	}
@@ -79,8 +80,20 @@ func (r planReport) costRows(t *dataTable) {
 		}
 		t.row(head, line)
 	}
+	r.capRows(t)
+}
+
+// capRows names the limits in money that the rows may not fit.
+func (r planReport) capRows(t *dataTable) {
 	for _, c := range r.Caps {
-		t.row("but", fmt.Sprintf("%s leaves %s: about %s of the rows", c.Cap, usd(c.Left), humanize.Comma(c.Rows)))
+		words := "about %s of the rows"
+		switch {
+		case c.Day && r.Source == jobs.PlannedCap:
+			words = "%s or more of the rows a day, and the end is later the longer answers are"
+		case c.Day:
+			words = "about %s of the rows today"
+		}
+		t.row("but", fmt.Sprintf("%s leaves %s: "+words, c.Cap, usd(c.Left), humanize.Comma(c.Rows)))
 	}
 }
 

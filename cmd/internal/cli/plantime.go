@@ -31,7 +31,7 @@ func (l *loaded) prospect(ctx context.Context, be *backend, b *batch, n need, id
 	run := jobs.Run{ID: orElse(id, prospectID), Spec: b.Spec}
 	own := runStatus{
 		ID: prospectID, Class: b.Spec.Class, Priority: b.Spec.Priority, Feature: b.Spec.Feature,
-		path: runPath(run), gates: l.gatesOf(b.Spec), lane: b.Spec.Lane,
+		path: runPath(run), gates: append(l.gatesOf(b.Spec), starting{b.Spec.Steer}), lane: b.Spec.Lane,
 	}
 	own.counts[jobs.Queued] = n.Rows
 	var lane limiter.LaneState
@@ -48,7 +48,7 @@ func (l *loaded) prospect(ctx context.Context, be *backend, b *batch, n need, id
 	own.hold = p.hold
 	others := slices.DeleteFunc(p.runs, func(s sharer) bool { return s.id == id })
 	p.outlook = newOutlook(lane, []runStatus{own}, p.pace, now)
-	p.cost = p.mixed(n.costs(usedTier(b.Spec)), others, n.Rows)
+	p.cost = p.mixed(n.costs(), others, n.Rows)
 	p.runs[0].weight *= float64(max(b.Spec.Steer.Weight, 1))
 	p.runs = append(p.runs, others...)
 	return p, nil
@@ -108,7 +108,7 @@ func (l *loaded) quietLane(ctx context.Context, b *batch, own runStatus, now tim
 }
 
 // costs are what a row takes of each unit, in the mean.
-func (n need) costs(tier string) (c costs) {
+func (n need) costs() (c costs) {
 	rows := float64(max(n.Rows, 1))
 	c[limiter.Requests] = 1
 	c[limiter.InputTokens] = float64(n.Input.Mid) / rows
@@ -118,7 +118,10 @@ func (n need) costs(tier string) (c costs) {
 	}
 	c[limiter.TotalTokens] = c[limiter.InputTokens] + c[limiter.OutputTokens]
 	for _, t := range n.Tiers {
-		if t.Tier == tier && n.Source != jobs.PlannedCap {
+		switch {
+		case t.Tier == n.Tier && n.Source == jobs.PlannedCap:
+			c[limiter.MicroUSD] = float64(t.Cost.Low) / rows // the input's: that much is sure
+		case t.Tier == n.Tier:
 			c[limiter.MicroUSD] = float64(t.Cost.Mid) / rows
 		}
 	}

@@ -177,14 +177,14 @@ func opens(gates []gate, now, deadline time.Time) time.Time {
 
 // opened begins a window earlier.
 func (p prospect) opened(deadline time.Time, _ string) (way, bool) {
-	gates := p.runs[0].gates
+	gates, rising := windowsOf(p.runs[0].gates)
 	at := opens(gates, p.now, deadline)
 	if at.IsZero() {
 		return way{}, false
 	}
 	ahead := func(minutes int) prospect {
 		runs := slices.Clone(p.runs)
-		runs[0].gates = []gate{early{gates, at.Add(-time.Duration(minutes) * time.Minute), at}}
+		runs[0].gates = append([]gate{early{gates, at.Add(-time.Duration(minutes) * time.Minute), at}}, rising...)
 		p.runs = runs
 		return p
 	}
@@ -249,11 +249,12 @@ func (p prospect) cut(deadline time.Time, _ string) (way, bool) {
 	return way{What: fmt.Sprintf("split the input: %s of the %s rows are done by then", humanize.Comma(low), humanize.Comma(rows)), Done: end}, true
 }
 
-// capRoom is what a money limit of the month, for good or of the run leaves, where
-// the rows may cost more.
+// capRoom is what a money limit of the day, of the month, for good or of the run
+// leaves, where the rows may cost more.
 type capRoom struct {
 	name string
 	room int64
+	day  bool // it leaves something again the next day
 }
 
 // short are the caps that do not leave what the rows may cost.
@@ -266,11 +267,11 @@ func (p prospect) short(cost int64) (out []capRoom) {
 		}
 	}
 	for _, l := range limits {
-		if l.Unit != limiter.MicroUSD || l.Window == limiter.TenMinutes || l.Window == limiter.Day || l.Shadow {
+		if l.Unit != limiter.MicroUSD || l.Window == limiter.TenMinutes || l.Shadow {
 			continue
 		}
 		if room := max(0, l.Effective-l.Used); room < cost {
-			out = append(out, capRoom{l.Name, room})
+			out = append(out, capRoom{l.Name, room, l.Window == limiter.Day})
 		}
 	}
 	return out

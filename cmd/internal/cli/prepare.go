@@ -105,7 +105,7 @@ func (b *batch) goTo(c *loaded, spec *jobs.Spec, now time.Time) (err error) {
 	}
 	spec.Lane = b.quota.lane.String()
 	b.sized = sizes{long: c.longPrompts(spec.Model, now)}
-	return firstError(c.unpriced(*spec, b.quota.lane), c.tooDear(*spec, b.quota.lane, now))
+	return firstError(c.unpriced(*spec, b.quota.lane), c.tooDear(*spec, b.quota.lane, now), c.cannotCap(*spec, now))
 }
 
 // close removes what was kept of standard input; what stays is the system's to clean.

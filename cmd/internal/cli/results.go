@@ -123,6 +123,14 @@ func runResults(ctx context.Context, o *resultsOptions, be *backend, run jobs.Ru
 	if err != nil {
 		return err
 	}
+	if join != nil {
+		l, err := gather(lines, join)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }() // it was only read
+		lines = l.Each
+	}
 	x := &export{lines: lines, join: join, spec: run.Spec, csv: o.Format == "csv", flatten: o.Flatten, opts: o.csv}
 	if err := o.file().write(o.streams, o.Out, x.to); err != nil {
 		return err

@@ -94,7 +94,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 			f.say("warning: later runs will not know these answers: %v", err)
 		}
 	}
-	planned := s.expect(ctx, b, rep, f.now())
+	planned, _ := s.expect(ctx, b, rep, f.now())
 	f.say("%s", runOpening(rep, b, reuse, planned, f.now()))
 	if warning := s.conf.capWarning(rep.Run, planned, s.conf.Worker.Concurrency, f.now()); warning != "" {
 		f.say("%s", warning)

@@ -63,7 +63,7 @@ func settingError(name string, err error) error {
 // cannotCap refuses a cap that nothing could hold the run to, or that none of its
 // rows fits under.
 func (l *loaded) cannotCap(s jobs.Spec, now time.Time) error {
-	if s.Steer.MaxCost == 0 {
+	if s.Steer.MaxCost == 0 || s.Model == "" { // a batch file's lines name the model: see goTo
 		return nil
 	}
 	model := l.priceOf(s.Model)

@@ -229,7 +229,7 @@ func showRamp(c *loaded, s jobs.Spec, now time.Time) string {
 		return s.Steer.Ramp.String() + "; over"
 	}
 	share, _ := s.Steer.RampShare(now)
-	return fmt.Sprintf("%s; now %s, all from %s", s.Steer.Ramp, percent(float64(share)/ppm), clockIn(until, now, c.zoneOf(s.Steer)))
+	return fmt.Sprintf("%s; now %s, all from %s", s.Steer.Ramp, percent(float64(share)/ppm), clockIn(until, now, deadlineZone(c, s)))
 }
 
 func readTier(_ *loaded, s *jobs.Spec, text string, _ time.Time) error {
