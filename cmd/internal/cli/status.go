@@ -273,36 +273,3 @@ func nextCommand(run jobs.Run, s runStatus) string {
 	}
 	return "nightshift results " + name + " -o results.jsonl"
 }
-
-func newWatchCmd(f *factory) *cobra.Command {
-	o := &statusOptions{factory: f}
-	every := 2 * time.Second
-	cmd := &cobra.Command{
-		Use:   "watch [RUN]",
-		Short: "status again and again, until Ctrl-C",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Ref = firstArg(args)
-			return runWatch(cmd.Context(), o, every)
-		},
-	}
-	cmd.Flags().DurationVar(&every, "every", every, "time between two looks")
-	f.addOutputFlag(cmd)
-	return cmd
-}
-
-// runWatch shows the state again and again.
-func runWatch(ctx context.Context, o *statusOptions, every time.Duration) error {
-	be, err := o.openAny(ctx)
-	if err != nil {
-		return err
-	}
-	defer be.close()
-	return o.again(ctx, every, func() error {
-		fmt.Fprintf(o.Out, "%s\n\n", o.now().Local().Format("15:04:05"))
-		if o.Ref != "" {
-			return o.one(ctx, be)
-		}
-		return o.all(ctx, be)
-	})
-}
