@@ -71,7 +71,7 @@ func TestWatchDraws(t *testing.T) {
 	for range 40 {
 		m = press(t, m, tea.KeyPressMsg{Code: tea.KeyDown})
 	}
-	for _, want := range []string{"nightshift main", ">run-81 ", "[#########-----------]   45 %", "no worker serves", "q quit"} {
+	for _, want := range []string{"nightshift main", ">run-81 ", "[####------]   45 %", "no worker serves", "q quit"} {
 		if !strings.Contains(m.draw(), want) {
 			t.Errorf("no %q in\n%s", want, m.draw())
 		}

@@ -127,7 +127,7 @@ func (v *overview) laneLines() (out []string) {
 			if x.Lowered != nil {
 				note += "  " + x.Lowered.String()
 			}
-			out = append(out, fmt.Sprintf("%-26.26s %-12s %s %s%s", name, x.Name, gauge(x.Used, x.Effective, 20), howFull(x), note))
+			out = append(out, fmt.Sprintf("%-22.22s %-10s %s %s%s", name, x.Name, gauge(x.Used, x.Effective, 10), howFull(x), note))
 		}
 	}
 	return out
@@ -159,9 +159,9 @@ func (m watchScreen) runLines(most int) (out []string) {
 		if r.ETA != nil {
 			eta = ", done about " + clock(*r.ETA, m.seen.At)
 		}
-		line := fmt.Sprintf("%-24.24s %s %s good, %s bad, %s running, %s waiting, %s%s", orElse(r.Name, r.ID), gauge(c.Total()-c.Open(), c.Total(), 10),
-			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(r.failed()), humanize.Comma(c[jobs.Running]),
-			humanize.Comma(c[jobs.Queued]+c[jobs.Waiting]+c[jobs.RetryWait]), r.phase(), eta)
+		line := fmt.Sprintf("%-20.20s %s %s of %s, %s; %s bad, %s running, %s waiting%s", orElse(r.Name, r.ID), gauge(c.Total()-c.Open(), c.Total(), 10),
+			humanize.Comma(c.Total()-c.Open()), humanize.Comma(c.Total()), r.phase(), humanize.Comma(r.failed()), humanize.Comma(c[jobs.Running]),
+			humanize.Comma(c[jobs.Queued]+c[jobs.Waiting]+c[jobs.RetryWait]), eta)
 		if from+i == at {
 			out = append(out, reverse+">"+line+normal)
 		} else {
