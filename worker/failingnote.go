@@ -19,6 +19,7 @@ type noter interface {
 const (
 	failingEvery  = 2 * time.Second
 	failingOver   = 30 * time.Second // the fleet has to be well for so long, so that events do not come by the second
+	wayOver       = 5 * time.Second  // the same of a way that was shut: one answer is proof of it
 	failingForget = 10 * time.Minute // of a beginning whose end nobody was there to see
 )
 
@@ -26,11 +27,38 @@ const (
 type failingSeen struct {
 	since  time.Time // the fleet is well since then, or since we came
 	failed bool      // we saw it fail before that
+	noWay  bool      // calls did not reach the provider
 	ended  bool      // the end is told
 }
 
-// tellFailing keeps two events of each time at which the provider fails for a lane:
-// that it began and that it ended. Every worker looks at the whole fleet, and a
+// over is how long the lane has to be well until that is told.
+func (s failingSeen) over() time.Duration {
+	if s.noWay {
+		return wayOver
+	}
+	return failingOver
+}
+
+// laneTrouble is why no call of a lane succeeds, or few do.
+type laneTrouble struct {
+	since time.Time
+	says  string // for people
+	noWay bool
+}
+
+// troubleOf is a lane's in the fleet; nil for none.
+func troubleOf(fleet []WorkerInfo, lane string) *laneTrouble {
+	if t := NoWay(fleet, lane); t != nil {
+		return &laneTrouble{t.Since, fmt.Sprintf("cannot be reached (%s); rows wait, and one call at a time tries", t.Why), true}
+	}
+	if f := ProviderFails(fleet, lane); f != nil {
+		return &laneTrouble{f.Since, fmt.Sprintf("%s: %d of the last %d calls failed; rows wait and are tried again", f.Says(), f.Failed, f.Of), false}
+	}
+	return nil
+}
+
+// tellFailing keeps two events of each time at which the provider fails for a lane,
+// or cannot be reached: that it began and that it ended. Every worker looks at the whole fleet, and a
 // key in Redis decides who tells.
 func (w *Worker) tellFailing(ctx context.Context) {
 	note, ok := w.cfg.Gate.(noter)
@@ -47,32 +75,49 @@ func (w *Worker) tellFailing(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			w.tellLastEnds(ctx, note, seen)
 			return
 		case <-time.After(failingEvery):
 		}
 	}
 }
 
+// tellLastEnds tells the ends that were not sure yet when the worker stops: nobody
+// may be there later to tell them.
+func (w *Worker) tellLastEnds(ctx context.Context, note noter, seen map[string]failingSeen) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failingEvery)
+	defer cancel()
+	for lane, f := range w.failingLanes() {
+		s := seen[lane]
+		if f != nil || !s.failed || s.ended {
+			continue
+		}
+		if err := w.tellEnd(ctx, note, lane, s); err != nil {
+			w.cfg.Logger.Debug("that the provider is well again is not told", "lane", lane, "err", err)
+		}
+	}
+}
+
 // failingLanes is what the fleet says of the lanes that are served here.
-func (w *Worker) failingLanes() map[string]*Failing {
+func (w *Worker) failingLanes() map[string]*laneTrouble {
 	fleet := append(w.registry.fleet(), w.Info())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := map[string]*Failing{}
+	out := map[string]*laneTrouble{}
 	for name := range w.lanes {
-		out[name] = ProviderFails(fleet, name)
+		out[name] = troubleOf(fleet, name)
 	}
 	return out
 }
 
-func (w *Worker) tellFailingOf(ctx context.Context, note noter, lane string, f *Failing, s failingSeen) (failingSeen, error) {
+func (w *Worker) tellFailingOf(ctx context.Context, note noter, lane string, f *laneTrouble, s failingSeen) (failingSeen, error) {
 	now := w.cfg.Now()
 	switch {
 	case f != nil:
-		return failingSeen{since: now, failed: true}, w.tellBegin(ctx, note, lane, f)
+		return failingSeen{since: now, failed: true, noWay: f.noWay}, w.tellBegin(ctx, note, lane, f)
 	case s.since.IsZero():
 		s.since = now
-	case !s.ended && now.Sub(s.since) >= failingOver:
+	case !s.ended && now.Sub(s.since) >= s.over():
 		err := w.tellEnd(ctx, note, lane, s)
 		s.ended = err == nil
 		return s, err
@@ -80,16 +125,16 @@ func (w *Worker) tellFailingOf(ctx context.Context, note noter, lane string, f *
 	return s, nil
 }
 
-func (w *Worker) tellBegin(ctx context.Context, note noter, lane string, f *Failing) error {
-	first, err := w.cfg.Redis.SetNX(ctx, failingKey(lane), f.Since.UnixMilli(), failingForget).Result()
+func (w *Worker) tellBegin(ctx context.Context, note noter, lane string, f *laneTrouble) error {
+	first, err := w.cfg.Redis.SetNX(ctx, failingKey(lane), f.since.UnixMilli(), failingForget).Result()
 	switch {
 	case err != nil:
 		return err
 	case !first:
 		return w.cfg.Redis.Expire(ctx, failingKey(lane), failingForget).Err()
 	}
-	text := fmt.Sprintf("%s: the provider %s: %d of the last %d calls failed; rows wait and are tried again", modelOf(lane), f.Says(), f.Failed, f.Of)
-	w.cfg.Logger.Warn("the provider fails; rows wait and are tried again", "lane", lane, "what", f.Says(), "failed", f.Failed, "of", f.Of)
+	text := modelOf(lane) + ": the provider " + f.says
+	w.cfg.Logger.Warn("the provider fails; rows wait", "lane", lane, "what", f.says)
 	return note.Note(ctx, limiter.Event{Kind: limiter.EventProvider, Subject: lane, Text: text, By: w.info.ID})
 }
 

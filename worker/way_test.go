@@ -48,8 +48,8 @@ func TestNoWayToTheProvider(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
 		way := &road{to: r.sim, closed: true}
-		cfg := r.config()
-		cfg.Client = r.clientVia(way, r.gate)
+		cfg, gate := r.config(), &noting{testGate: r.gate}
+		cfg.Gate, cfg.Client = gate, r.clientVia(way, r.gate)
 		run := r.enqueue(40, spec())
 		r.start(cfg)
 		pass(8 * time.Minute)
@@ -80,6 +80,10 @@ func TestNoWayToTheProvider(t *testing.T) {
 		pass(2 * time.Second)
 		if fleet, _ = Fleet(t.Context(), r.rdb); NoWay(fleet, testLane) != nil {
 			t.Errorf("the fleet still says %+v", NoWay(fleet, testLane))
+		}
+		pass(10 * time.Second)
+		if got := gate.texts(); len(got) != 2 || !strings.Contains(got[0], testModel+": the provider cannot be reached (network: ") || !strings.Contains(got[1], "calls failed for 8m") {
+			t.Errorf("events: %q", got)
 		}
 	})
 }

@@ -39,7 +39,9 @@ func days(d time.Duration) string {
 		return fmt.Sprintf("%dd", d/day)
 	}
 	s := d.String()
-	s = strings.TrimSuffix(s, "0s")
+	if t := strings.TrimSuffix(s, "m0s"); t != s {
+		s = t + "m"
+	}
 	if t := strings.TrimSuffix(s, "h0m"); t != s {
 		s = t + "h"
 	}

@@ -24,7 +24,8 @@ func TestParseDays(t *testing.T) {
 			t.Errorf("%q is %s (%v)", text, got, err)
 		}
 	}
-	for d, want := range map[time.Duration]string{720 * time.Hour: "30d", 36 * time.Hour: "36h", 90 * time.Minute: "1h30m"} {
+	for d, want := range map[time.Duration]string{720 * time.Hour: "30d", 36 * time.Hour: "36h", 90 * time.Minute: "1h30m",
+		20 * time.Second: "20s", 100 * time.Second: "1m40s", 10 * time.Minute: "10m", time.Hour + 10*time.Second: "1h0m10s"} {
 		if got := days(d); got != want {
 			t.Errorf("%s is written %s, want %s", d, got, want)
 		}

@@ -17,6 +17,7 @@ import (
 func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *engine, worked <-chan error) (stopped bool, err error) {
 	bar := f.newBar(run.Title(), run.Rows)
 	defer bar.stop()
+	var why stall
 	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
 	for {
@@ -32,6 +33,7 @@ func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *eng
 			if err := s.stopped(ctx, run); err != nil {
 				return false, err
 			}
+			s.sayStall(ctx, f.streams, &why, run, counts, f.now())
 		}
 		select {
 		case <-ctx.Done():

@@ -73,6 +73,7 @@ func (b *backend) follow(ctx context.Context, s *streams, run jobs.Run) (jobs.Co
 	var counts jobs.Counts
 	bar := s.newBar(run.Title(), run.Rows)
 	defer bar.stop()
+	var why stall
 	t := time.NewTicker(500 * time.Millisecond)
 	defer t.Stop()
 	for {
@@ -88,6 +89,7 @@ func (b *backend) follow(ctx context.Context, s *streams, run jobs.Run) (jobs.Co
 			return counts, err
 		}
 		bar.show(counts.Total()-counts.Open(), countsLine(counts))
+		b.sayStall(ctx, s, &why, run, counts, time.Now())
 		select {
 		case <-ctx.Done():
 			return counts, ctx.Err()
