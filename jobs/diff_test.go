@@ -152,6 +152,11 @@ func TestPicks(t *testing.T) {
 	if p.Get(x) != Accepted || p.Get(again) != Open || p.How.Key != "sku" || p.Counts()[0] != (PickCount{"title", 1, 0}) {
 		t.Errorf("%v, %v, %+v %+v", p.Get(x), p.Get(again), p.How, p.Counts())
 	}
+	edited, added := x, x
+	edited.Live, added.Live, added.Change = []byte(`"A"`), nil, Added
+	if p.Stale(x) || !p.Stale(edited) || !p.Stale(added) || !p.Set(added, Accepted) || p.Stale(added) || !p.Stale(x) {
+		t.Error("a live value that was edited since is stale, the one that was compared is not")
+	}
 	if err := b.SavePicks(b.ctx, "nosuch", p); err == nil {
 		t.Error("decisions about no run were kept")
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 )
 
 // Live is what is live now: rows of a file by the id that a run's rows have too.
@@ -15,6 +16,7 @@ type Live struct {
 	Path    string
 	Columns []string // in the order in which they were met
 	Key     string   // the column with the id
+	comma   rune     // 0: by the file's name
 	rows    map[string][]byte
 	lines   map[string]int
 }
@@ -26,7 +28,7 @@ func ReadLive(ctx context.Context, in Input, key string) (*Live, error) {
 	if key == "" {
 		key = "id"
 	}
-	l := &Live{Path: in.Path, Key: key, rows: map[string][]byte{}, lines: map[string]int{}}
+	l := &Live{Path: in.Path, Key: key, comma: in.Delimiter, rows: map[string][]byte{}, lines: map[string]int{}}
 	files, err := in.open()
 	if err != nil {
 		return nil, err
@@ -144,13 +146,19 @@ func (l *Live) WriteInto(w io.Writer, change func(id, column string) (raw []byte
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
 		e.json(body)
 	} else {
-		e.csv(body, commaOf(l.Path))
+		if l.comma > unicode.MaxASCII {
+			return 0, fmt.Errorf("%s: values are put between ASCII delimiters only, not %q", l.Path, l.comma)
+		}
+		e.csv(body, l.commaByte())
 	}
 	return e.n, e.err
 }
 
-func commaOf(path string) byte {
-	if strings.HasSuffix(strings.ToLower(path), ".tsv") {
+func (l *Live) commaByte() byte {
+	switch {
+	case l.comma != 0:
+		return byte(l.comma)
+	case strings.HasSuffix(strings.ToLower(l.Path), ".tsv"):
 		return '\t'
 	}
 	return ','

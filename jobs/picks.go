@@ -23,16 +23,19 @@ const (
 // that it was about. A row that was made again has another value, and is open again.
 const pickLen = 4
 
-// Picks are the decisions about a run's answers, in four bytes a row and field.
+// Picks are the decisions about a run's answers, in seven bytes a row and field.
 type Picks struct {
 	How   PickedBy
 	field map[string][]byte
+	live  map[string][]byte // three bytes a row: a digest of the live value that was compared; zeros: not known
 }
 
 // PickedBy is how rows were compared when it was decided, for who writes them out.
 type PickedBy struct {
 	Key string            `json:"key,omitempty"` // the live file's column with the ids
 	Map map[string]string `json:"map,omitempty"` // its column by field
+
+	Delimiter rune `json:"delimiter,omitempty"` // of CSV, where it was given
 }
 
 // Get is the decision about a difference.
@@ -49,20 +52,44 @@ func (p *Picks) Set(x Difference, pick Pick) bool {
 	if x.Change != Changed && x.Change != Added {
 		return false
 	}
-	at := x.Index * pickLen
-	b := p.field[x.Field]
-	if grow := at + pickLen - int64(len(b)); grow > 0 {
-		b = append(b, make([]byte, grow)...)
-	}
-	b[at] = byte(pick)
-	copy(b[at+1:], sumOf(x.New))
-	p.field[x.Field] = b
+	p.field[x.Field] = putAt(p.field[x.Field], x.Index*pickLen, append([]byte{byte(pick)}, sumOf(x.New)...))
+	p.live[x.Field] = putAt(p.live[x.Field], x.Index*sumLen, liveSum(x))
 	return true
 }
 
+// Stale says that the live value is another one than was decided about.
+func (p *Picks) Stale(x Difference) bool {
+	b, at := p.live[x.Field], x.Index*sumLen
+	if at+sumLen > int64(len(b)) || string(b[at:at+sumLen]) == string(make([]byte, sumLen)) {
+		return false
+	}
+	return string(b[at:at+sumLen]) != string(liveSum(x))
+}
+
+// liveSum goes by what a cell would have: the same value in a CSV file and in JSON is
+// the same.
+func liveSum(x Difference) []byte {
+	if nothing(x.Live) {
+		return sumOf(nil)
+	}
+	return sumOf([]byte(x.LiveText()))
+}
+
+// putAt writes part at a place of b, which grows as needed.
+func putAt(b []byte, at int64, part []byte) []byte {
+	if grow := at + int64(len(part)-len(b)); grow > 0 {
+		b = append(b, make([]byte, grow)...)
+	}
+	copy(b[at:], part)
+	return b
+}
+
+// sumLen is the length of a value's digest.
+const sumLen = pickLen - 1
+
 func sumOf(raw []byte) []byte {
 	sum := sha256.Sum256(raw)
-	return sum[:pickLen-1]
+	return sum[:sumLen]
 }
 
 const pickedBy = "="
@@ -73,7 +100,7 @@ func (s *Store) Picks(ctx context.Context, run string) (*Picks, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decisions: %w", err)
 	}
-	p := &Picks{field: map[string][]byte{}}
+	p := &Picks{field: map[string][]byte{}, live: map[string][]byte{}}
 	for name, v := range h {
 		if name == pickedBy {
 			if err := json.Unmarshal([]byte(v), &p.How); err != nil {
@@ -81,7 +108,11 @@ func (s *Store) Picks(ctx context.Context, run string) (*Picks, error) {
 			}
 			continue
 		}
-		p.field[name[1:]] = []byte(v)
+		of := p.field
+		if name[0] == 'l' {
+			of = p.live
+		}
+		of[name[1:]] = []byte(v)
 	}
 	return p, nil
 }
@@ -98,7 +129,7 @@ func (s *Store) SavePicks(ctx context.Context, run string, p *Picks) error {
 	}
 	args := []any{pickedBy, how}
 	for name, b := range p.field {
-		args = append(args, "f"+name, b)
+		args = append(args, "f"+name, b, "l"+name, p.live[name])
 	}
 	return s.rdb.HSet(ctx, pickKey(run), args...).Err()
 }

@@ -19,6 +19,7 @@ type diffOptions struct {
 	Key      string
 	Map      map[string]string
 	Encoding string
+	Between  string // cells
 	Spaces   bool
 	Fields   []string
 	Only     string
@@ -63,6 +64,7 @@ func newDiffCmd(f *factory) *cobra.Command {
 	fl.StringVar(&o.Key, "key", "id", "`COLUMN` of the live file that has the rows' ids")
 	fl.StringToStringVar(&o.Map, "map", nil, "a field's column where the names differ: `FIELD=COLUMN`, …; the text of an answer is the field output")
 	fl.StringVar(&o.Encoding, "encoding", "", "the live file's `ENCODING` (default utf-8)")
+	fl.StringVar(&o.Between, "delimiter", "", "the `CHARACTER` between the live file's CSV cells, or tab (default: a comma, a tab in .tsv files)")
 	fl.BoolVar(&o.Spaces, "spaces", false, "white space counts (default: runs of it are one space)")
 	fl.StringSliceVar(&o.Fields, "field", nil, "show these `FIELDS` side by side")
 	fl.StringVar(&o.Only, "only", "", "show rows that are same, changed, added, missing or failed (default: changed and added)")
@@ -111,7 +113,11 @@ func runDiff(ctx context.Context, o *diffOptions, be *backend, run jobs.Run) err
 	if err != nil {
 		return err
 	}
-	live, err := jobs.ReadLive(ctx, jobs.Input{Path: o.Live, Encoding: o.Encoding}, o.Key)
+	between, err := delimiter(o.Between)
+	if err != nil {
+		return &usageError{err}
+	}
+	live, err := jobs.ReadLive(ctx, jobs.Input{Path: o.Live, Encoding: o.Encoding, Delimiter: between}, o.Key)
 	if err != nil {
 		return inputError(err)
 	}
@@ -128,7 +134,7 @@ func runDiff(ctx context.Context, o *diffOptions, be *backend, run jobs.Run) err
 		return err
 	}
 	if len(o.Accept)+len(o.Reject) > 0 {
-		picks.How = jobs.PickedBy{Key: o.Key, Map: o.Map}
+		picks.How = jobs.PickedBy{Key: o.Key, Map: o.Map, Delimiter: between}
 		if err := be.store.SavePicks(ctx, run.ID, picks); err != nil {
 			return err
 		}

@@ -66,6 +66,20 @@ func TestDiffAndAccept(t *testing.T) {
 		t.Errorf("the new live file is %q", got)
 	}
 	s.out.Reset()
+	edited := filepath.Join(t.TempDir(), "newer.csv")
+	s.check(os.WriteFile(edited, []byte("id,name,price\nr0,By hand,10\n"), 0o600))
+	o.accepted.Into = edited
+	if err := runResults(t.Context(), o, s.be, s.run); err == nil || !strings.Contains(err.Error(), "1 accepted value not put in") ||
+		!strings.Contains(s.err.String(), `r0, column name: left as it is, "By hand"`) || s.out.String() != "id,name,price\nr0,By hand,10\n" {
+		t.Errorf("a value that was edited since: %v, %q, %s", err, s.out.String(), s.err.String())
+	}
+	s.out.Reset()
+	o.accepted.Overwrite = true
+	if err := runResults(t.Context(), o, s.be, s.run); err != nil || !strings.Contains(s.out.String(), "r0,New tea,10") {
+		t.Errorf("with --overwrite: %v, %q", err, s.out.String())
+	}
+	s.out.Reset()
+	o.accepted.Overwrite = false
 	o.accepted.Into = ""
 	s.check(runResults(t.Context(), o, s.be, s.run))
 	if got := s.out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"id":"r0"`) {
