@@ -151,6 +151,28 @@ func (c *Control) deliveries(ctx context.Context, until string, n int64) ([]Deli
 	return out, nil
 }
 
+// DueNow has every delivery that failed before made again at the next look.
+func (c *Control) DueNow(ctx context.Context) error {
+	now, err := c.now(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := c.Deliveries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if d.Failed == "" || !d.Next.After(now) {
+			continue
+		}
+		d.Next = now
+		if err := c.put(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // put keeps a delivery until its next attempt.
 func (c *Control) put(ctx context.Context, d Delivery) error {
 	text, err := json.Marshal(d)

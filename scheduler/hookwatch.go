@@ -129,7 +129,7 @@ func (w *LifeWatch) flex(ctx context.Context, run jobs.Run) error {
 	if err != nil || !s.Escaped() {
 		return err
 	}
-	text := fmt.Sprintf("flex has no capacity since %s: its rows go by standard, at its price, until flex serves again", s.Since.UTC().Format("15:04 MST"))
+	const text = "flex has no capacity: its rows go by standard, at its price, until flex serves again"
 	return w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunUpgraded, Text: text, Occasion: "flex " + strconv.FormatInt(s.Since.UnixMilli(), 10)})
 }
 
@@ -138,5 +138,12 @@ func endedWords(c jobs.Counts) string {
 	if c.Bad() == 0 {
 		return fmt.Sprintf("all %d rows are good", c.Total())
 	}
-	return fmt.Sprintf("%d of %d rows are good, %d are not", c.Total()-c.Bad(), c.Total(), c.Bad())
+	s := fmt.Sprintf("%d of %d rows are good", c.Total()-c.Bad(), c.Total())
+	if n := c[jobs.Cancelled]; n > 0 {
+		s += fmt.Sprintf(", %d were cancelled", n)
+	}
+	if n := c.Bad() - c[jobs.Cancelled]; n > 0 {
+		s += fmt.Sprintf(", %d have no good answer", n)
+	}
+	return s
 }

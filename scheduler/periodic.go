@@ -255,6 +255,9 @@ func (p *Periodic) start(ctx context.Context, s Schedule, st ScheduleState) erro
 	rep, err := s.Start(ctx, st.Run)
 	var broken *StartError
 	outcome, text := PeriodStarted, fmt.Sprintf("%d rows new, %d known", rep.New, rep.Known)
+	if rep.Reused > 0 {
+		text += fmt.Sprintf(", %d of them answered already", rep.Reused)
+	}
 	switch {
 	case errors.As(err, &broken):
 		outcome, text = PeriodFailed, err.Error()

@@ -143,8 +143,8 @@ func (l *lane) tellFlex(ctx context.Context, served, probe bool) FlexState {
 	}
 	switch what {
 	case "escaped":
-		l.noteFlex(ctx, fmt.Sprintf("%s: the flex tier has no capacity: rows go by standard, at its price; flex is tried again at %s",
-			modelOf(l.name), s.Until.UTC().Format("15:04 MST")))
+		l.noteFlex(ctx, fmt.Sprintf("%s: the flex tier has no capacity: rows go by standard, at its price; flex is tried again in %s",
+			modelOf(l.name), max(0, s.Until.Sub(l.w.cfg.Now())).Round(time.Second)))
 	case "back":
 		l.noteFlex(ctx, fmt.Sprintf("%s: the flex tier serves again, after %s: rows go by flex",
 			modelOf(l.name), l.w.cfg.Now().Sub(s.Since).Round(time.Second)))

@@ -9,6 +9,7 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/scheduler"
+	"nightshift/worker"
 )
 
 // advice is something that a person should do, with the command that does it.
@@ -64,6 +65,9 @@ func (o *overview) adviseLanes(conf *loaded) {
 		if b := l.Broken(); b != nil {
 			o.add("bad", "nightshift resume bulk", "%s: %s", l.Lane.Model, conf.breakerSentence(b, o.At))
 		}
+		if t := worker.NoWay(o.Fleet, l.Lane.String()); t != nil {
+			o.add("bad", "nightshift doctor", "%s: the provider cannot be reached (%s) since %s; rows wait", l.Lane.Model, t.Why, clock(t.Since, o.At))
+		}
 		if c := l.Cooldown; c != nil && c.Reason == limiter.ReasonCredentials {
 			o.add("bad", "", "%s: %s", l.Lane.Model, conf.restSentence(c, o.At))
 		}
@@ -107,6 +111,13 @@ func (s runStatus) failed() (n int64) {
 
 func (o *overview) adviseRuns() {
 	for _, r := range o.Runs {
+		name := orElse(r.Name, r.ID)
+		if r.ETA != nil && !r.deadline.IsZero() && r.ETA.After(r.deadline) && r.deadline.After(o.At) {
+			o.add("warn", "nightshift set "+shellWord(name)+" --deadline TIME", "%s will be late: about %s, its deadline is %s", name, clock(*r.ETA, o.At), clock(r.deadline, o.At))
+		}
+		if r.hold.brief == brakeBrief && r.counts.Open() > 0 {
+			o.add("bad", "nightshift errors "+shellWord(name)+", mend it, then nightshift resume "+shellWord(name), "%s is stopped by its brake", name)
+		}
 		if bad := r.failed(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
 			o.add("note", "nightshift errors "+shellWord(orElse(r.Name, r.ID)), "%s of %s have no good answer", plural(int(bad), "row"), orElse(r.Name, r.ID))
 		}

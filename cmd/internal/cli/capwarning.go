@@ -28,6 +28,11 @@ func (l *loaded) capWarning(run jobs.Run, p *jobs.Planned, slots int, now time.T
 		return fmt.Sprintf("warning: the input alone costs %s, --max-cost is %s: nightshift set %s --max-cost %s",
 			usd(all), usd(most), typed(run), dollarsUp(all*3/2))
 	}
+	if p.Cost != nil && p.Source != jobs.PlannedCap && p.Cost.Mid > most {
+		return fmt.Sprintf("warning: it is expected to cost %s, --max-cost %s stops it before its end, at about %s of %s rows:\n"+
+			"  nightshift set %s --max-cost %s", usd(p.Cost.Mid), usd(most), humanize.Comma(p.Rows*most/p.Cost.Mid), humanize.Comma(p.Rows),
+			typed(run), dollarsUp(p.Cost.High*11/10))
+	}
 	longest, err := l.longestAnswer(run.Spec)
 	if err != nil || run.Spec.Kind == jobs.Embed {
 		return ""

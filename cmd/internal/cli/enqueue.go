@@ -223,6 +223,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	if s := be.conf.capWarning(rep.Run, planned, cmp.Or(slots, be.conf.Worker.Concurrency), now); s != "" {
 		f.say("%s", s)
 	}
+	if s := be.conf.lateWarning(rep.Run, now.Add(fc.took), now); s != "" && counts.Open() > 0 {
+		f.say("%s", s)
+	}
 	if workers == 0 && len(fleet) == 0 && counts.Open() > 0 {
 		f.say("warning: no worker serves this queue; start one with `nightshift worker --redis %s`", redisURLForHint(be.conf))
 	}

@@ -19,7 +19,8 @@ type hold struct {
 	// unsure holds may last longer: until is when somebody looks again, or when more
 	// money comes that others want too. Nobody knows an end of what they hold.
 	unsure bool
-	paused bool // it is a pause, which holds whether or not a worker is there
+	brief  string // why in a few words, for a column; "": why itself is short or has such a beginning
+	paused bool   // it is a pause, which holds whether or not a worker is there
 
 	failing bool // calls are made, and fail
 }

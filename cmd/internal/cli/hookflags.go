@@ -34,7 +34,7 @@ func (t *tellFlags) addThenFlags(fl *pflag.FlagSet) {
 
 func (t *tellFlags) addOn(fl *pflag.FlagSet) {
 	if fl.Lookup("on") == nil {
-		fl.StringSliceVar(&t.On, "on", nil, "`EVENTS` to tell of: started, finished, halted, capped, late, upgraded (default finished,halted,capped,late)")
+		fl.StringSliceVar(&t.On, "on", nil, "`EVENTS` to tell of: started, finished, halted, capped, late, missed, upgraded (default finished,halted,capped,late)")
 	}
 }
 

@@ -100,7 +100,11 @@ func (o *pauseOptions) pause(ctx context.Context, be *backend, c *scheduler.Cont
 	if before != nil {
 		sentence += fmt.Sprintf("\nThat replaces the pause of %s: it held %s.", before.Owner, untilWords(before.Until, o.now()))
 	}
-	return o.tell(effect, sentence)
+	lines, err := be.pausedPast(ctx, target, until, o.now())
+	for _, line := range lines {
+		o.say("%s", line)
+	}
+	return firstError(err, o.tell(effect, sentence))
 }
 
 // pausedBefore is what a person had paused of the target before; nil for nothing.

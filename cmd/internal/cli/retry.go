@@ -94,7 +94,23 @@ func (b *backend) retryHeld(ctx context.Context, s *streams, run jobs.Run, now t
 	}
 	if p := pauseOf(pauses, run); p != nil {
 		s.say("they wait: %s", pauseSentence(p, now))
+		return nil
 	}
+	return b.retryAtCap(ctx, s, run, now)
+}
+
+// retryAtCap says that a run's cap is spent: the pause that a scheduler made of it ended
+// with the run's last row, and comes again with the first.
+func (b *backend) retryAtCap(ctx context.Context, s *streams, run jobs.Run, now time.Time) error {
+	most := run.Spec.Steer.MaxCost
+	if most == 0 || b.otherProject(run) != "" {
+		return nil
+	}
+	used, err := b.moneyOf(ctx, run, now)
+	if err != nil || used < most*9/10 { // the last tenth may be too little for a call
+		return err
+	}
+	s.say("its cap may hold them: %s of --max-cost %s are spent; nightshift set %s --max-cost %s", usd(used), usd(most), typed(run), dollarsUp(most*2))
 	return nil
 }
 

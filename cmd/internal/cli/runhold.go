@@ -8,6 +8,7 @@ import (
 
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/scheduler"
 	"nightshift/worker"
 )
 
@@ -15,7 +16,7 @@ import (
 // itself, or its lane's trouble; the zero hold is nothing.
 func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if p := pauseOf(pauses, run); p != nil {
-		return hold{why: pauseSentence(p, now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true}, nil
+		return hold{why: pauseSentence(p, now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true, brief: pauseBrief(p, now)}, nil
 	}
 	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
 	if err != nil || h.why != "" && !h.failing {
@@ -25,6 +26,25 @@ func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pa
 		return money, err
 	}
 	return h, nil
+}
+
+const brakeBrief = "stopped by its brake"
+
+// pauseBrief is a pause in a few words.
+func pauseBrief(p *limiter.Pause, now time.Time) string {
+	switch {
+	case p.Reason == scheduler.ReasonBrake:
+		return brakeBrief
+	case ownCap(p):
+		return "stopped by its cap"
+	case p.Reason == scheduler.ReasonWindow:
+		return "closed by its window"
+	case p.Reason == scheduler.ReasonHealth:
+		return "paused for the callers' health"
+	case p.Until.IsZero():
+		return "paused by " + p.Owner
+	}
+	return "paused by " + p.Owner + " until " + clock(p.Until, now)
 }
 
 // moneyHold is the cap that the rows of a run wait for; of several the one that

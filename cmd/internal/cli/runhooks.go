@@ -18,7 +18,10 @@ type runHooks struct {
 
 // hooksPatience is how long the end of a `run` waits for receivers that fail, where what
 // is on its way would be lost with its Redis.
-const hooksPatience = time.Minute
+const hooksPatience = 30 * time.Second
+
+// hookPauses are those between two tries of that time.
+var hookPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 
 // startHooks begins before the run is there, so that nothing of it is missed; nil where
 // a scheduler leads, which does it.
@@ -61,7 +64,7 @@ func (r *runHooks) close(ctx context.Context, s *session, f *factory, run jobs.R
 	if err := r.life.Look(ctx); err != nil {
 		s.log.Warn("what became of the run is not told", "err", err)
 	}
-	for said := false; ; said = true {
+	for tried := 0; ; tried++ {
 		if err := r.hooks.Look(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("hooks are not called", "err", err)
 			return
@@ -70,16 +73,22 @@ func (r *runHooks) close(ctx context.Context, s *session, f *factory, run jobs.R
 		if err != nil || len(left) == 0 || s.embedded == nil {
 			return // a shared Redis keeps them for a scheduler
 		}
-		if !said {
+		if tried == 0 {
 			f.say("waiting up to %s for %s that could not be told yet: %s", hooksPatience, plural(len(left), "hook"), left[0].Failed)
+		}
+		if tried == len(hookPauses) {
+			for _, d := range left {
+				f.say("warning: hook %s was not told that %s %s: %s; once it answers, the same command again tells it", d.Hook, run.Title(), d.Event.Kind, d.Failed)
+			}
+			return
 		}
 		select {
 		case <-ctx.Done():
-			for _, d := range left {
-				f.say("warning: hook %s was not told that %s %s: %s", d.Hook, run.Title(), d.Event.Kind, d.Failed)
-			}
-			return
-		case <-time.After(time.Second):
+			tried = len(hookPauses) - 1
+		case <-time.After(hookPauses[tried]):
+		}
+		if err := r.hooks.Control.DueNow(context.WithoutCancel(ctx)); err != nil {
+			s.log.Warn("hooks are not called again at once", "err", err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,8 @@ type runStatus struct {
 	nodes    []limiter.NodeState // with limits, on its way; of open runs
 	gates    []gate              // timetables that its rows go by
 	late     int64               // calls of a cancelled run that may still end
-	project  string              // another one, whose run this is; "" for our own
+	deadline time.Time
+	project  string // another one, whose run this is; "" for our own
 }
 
 func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo) (runStatus, error) {
@@ -92,7 +94,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	st := runStatus{
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
-		project: b.otherProject(r), Planned: r.Planned, gates: append(b.conf.gatesOf(r.Spec), starting{r.Spec.Steer}),
+		project: b.otherProject(r), Planned: r.Planned, deadline: r.Spec.Steer.Deadline, gates: append(b.conf.gatesOf(r.Spec), starting{r.Spec.Steer}),
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	if st.late, err = b.lateCalls(ctx, r, counts, fleet); err != nil {
@@ -164,6 +166,28 @@ func (s runStatus) phase() string {
 		return "waiting for quota"
 	}
 	return "queued"
+}
+
+// mostPhase is how long a phase in a table's column may be; what is longer stands whole
+// elsewhere on the screen.
+const mostPhase = 48
+
+// brief is the phase for a table's column.
+func (s runStatus) brief() string {
+	p := s.phase()
+	switch {
+	case p == s.Hold && s.hold.brief != "":
+		return s.hold.brief
+	case len(p) <= mostPhase:
+		return p
+	}
+	for _, end := range []string{"; ", " (", ": ", ", "} {
+		p, _, _ = strings.Cut(p, end)
+		if len(p) <= mostPhase {
+			break
+		}
+	}
+	return p
 }
 
 func printFleet(w io.Writer, fleet []worker.WorkerInfo) {

@@ -131,7 +131,7 @@ func (v *overview) runTable() *dataTable {
 		}
 		t.row(orElse(s.Name, s.ID), clock(s.Created, v.At), s.Model, humanize.Comma(s.Rows),
 			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()-c[jobs.Cancelled]), humanize.Comma(c[jobs.Running]),
-			humanize.Comma(c[jobs.Waiting]+c[jobs.RetryWait]), humanize.Comma(c[jobs.Queued]), s.phase(), eta)
+			humanize.Comma(c[jobs.Waiting]+c[jobs.RetryWait]), humanize.Comma(c[jobs.Queued]), s.brief(), eta)
 	}
 	return t
 }

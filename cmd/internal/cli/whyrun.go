@@ -70,17 +70,33 @@ func (c costs) amounts() limiter.Amounts {
 	return a
 }
 
-// tightestStep is the limit on the way with the least room for the class, as a
-// part of itself; the zero one if there is none. A limit in shadow holds nobody up.
+// tightestStep is the limit on the way that holds the class up most; the
+// zero one if there is none. A limit in shadow holds nobody up.
 func tightestStep(e *explained) wayStep {
 	var best wayStep
-	least := 2.0
 	for _, s := range waySteps(e) {
-		if share := ratio(s.room, max(1, s.limit.Amount)); share < least && !s.limit.Shadow {
-			best, least = s, share
+		if !s.limit.Shadow && (best.limit.Name == "" || s.binds(best, e.Lane.Leaves)) {
+			best = s
 		}
 	}
 	return best
+}
+
+// binds tells whether a limit holds up more than another one: what has no room at all
+// before what has, then what cannot let all through that waits, then the fuller.
+func (s wayStep) binds(o wayStep, leaves []limiter.LeafState) bool {
+	if full, other := s.room <= 0, o.room <= 0; full != other {
+		return full
+	}
+	if waits, other := s.short(leaves), o.short(leaves); waits != other {
+		return waits
+	}
+	return ratio(s.room, max(1, s.limit.Amount)) < ratio(o.room, max(1, o.limit.Amount))
+}
+
+// short tells that a limit has no room for all that waits for it.
+func (s wayStep) short(leaves []limiter.LeafState) bool {
+	return s.waits(leaves)*s.needs > s.room
 }
 
 // laneStep is that of a lane alone.

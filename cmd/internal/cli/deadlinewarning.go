@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nightshift/jobs"
+	"nightshift/scheduler"
+)
+
+// lateWarning says that a run will have ended after its deadline; "" where it is in time.
+func (l *loaded) lateWarning(run jobs.Run, end, now time.Time) string {
+	s := run.Spec.Steer
+	if s.Deadline.IsZero() || !end.After(s.Deadline) {
+		return ""
+	}
+	what := "it ends late"
+	if s.Stops() {
+		what = "rows that are left then end without a call"
+	}
+	return fmt.Sprintf("warning: %s: about %s, its deadline is %s: nightshift set %s --deadline TIME, or nightshift plan shows faster ways",
+		what, clock(end, now), clockIn(s.Deadline, now, deadlineZone(l, run.Spec)), typed(run))
+}
+
+// pausedPast names the open runs whose deadline comes while a pause holds them.
+func (b *backend) pausedPast(ctx context.Context, t scheduler.Target, until, now time.Time) (lines []string, err error) {
+	runs, err := b.ourRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		at := r.Spec.Steer.Deadline
+		if !closes(t, r) || at.IsZero() || at.Before(now) || !until.IsZero() && until.Before(at) {
+			continue
+		}
+		c, err := b.store.Counts(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if c.Open() > 0 {
+			lines = append(lines, fmt.Sprintf("warning: the deadline of %s is %s, in the pause: nightshift set %s --deadline TIME, or nightshift resume %s before",
+				r.Title(), clockIn(at, now, deadlineZone(b.conf, r.Spec)), typed(r), orElse(t.Class, typed(r))))
+		}
+	}
+	return lines, nil
+}
