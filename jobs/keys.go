@@ -72,10 +72,7 @@ func atKey(run string, chunk int64) string {
 	return runPrefix(run) + "at:" + strconv.FormatInt(chunk, 10)
 }
 
-// waitKey is the hash of what a row waits for.
-func waitKey(run string, index int64) string {
-	return runPrefix(run) + "wait:" + strconv.FormatInt(index/rowsPerWait, 10)
-}
+// The hash of what rows wait for, wait:N of 64 rows, is named by the scripts alone.
 
 // foldKey is a chunk of results; resKey the hash of a row's result.
 func foldKey(run string, n int64) string { return runPrefix(run) + "fold:" + strconv.FormatInt(n, 10) }
