@@ -26,7 +26,7 @@ func TestKillAnything(t *testing.T) {
 	const kills = 20
 	rows := 5000
 	if racing {
-		rows = 2000 // the detector makes each of them several times as dear
+		rows = 1200 // the detector makes each of them several times as dear
 	}
 	k := newKiller(t, rows)
 	k.enqueueUnderFire()
