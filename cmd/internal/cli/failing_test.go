@@ -15,12 +15,13 @@ import (
 	"nightshift/worker"
 )
 
-// fleet puts a worker on the fleet's list that meets so much at the provider.
+// fleet puts a worker on the fleet's list that meets so much at the provider. It was seen
+// in an hour from now, so that a slow machine does not take it for gone.
 func (s *steered) fleet(f *worker.Failing) {
 	s.Helper()
 	info, err := json.Marshal(worker.WorkerInfo{ID: "w", Project: s.be.conf.Gemini.Project, Lanes: []worker.LaneInfo{{Lane: s.run.Spec.Lane, Slots: 4, Failing: f}}})
 	s.check(err)
-	s.check(s.be.rdb.HSet(s.Context(), "nightshift:fleet", "w", fmt.Sprintf("%d|%s", time.Now().UnixMilli(), info)).Err())
+	s.check(s.be.rdb.HSet(s.Context(), "nightshift:fleet", "w", fmt.Sprintf("%d|%s", time.Now().Add(time.Hour).UnixMilli(), info)).Err())
 }
 
 // retried lets asynq have a row as one that failed of err.
