@@ -208,7 +208,7 @@ func TestRampGoesOnAndBack(t *testing.T) {
 			t.Errorf("the second step after %s: its time did not wait for the new leader", took)
 		}
 
-		m.must(m.sim.AddFaults(geminitest.Fault{Kind: geminitest.Fault429RPM, Model: modelB, Share: 0.3}))
+		m.must(m.sim.AddFaults(geminitest.Fault{Kind: geminitest.Fault429RPM, Model: modelB, Share: 0.6}))
 		m.within(15*time.Second, "standing still at 429s", gemini.RampBad, 50)
 		if moved, _ := m.share(10 * time.Second); moved < 10 || moved > 30 {
 			t.Errorf("while it stands still %d callers are moved", moved)
