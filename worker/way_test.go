@@ -50,7 +50,7 @@ func TestNoWayToTheProvider(t *testing.T) {
 		way := &road{to: r.sim, closed: true}
 		cfg, gate := r.config(), &noting{testGate: r.gate}
 		cfg.Gate, cfg.Client = gate, r.clientVia(way, r.gate)
-		run := r.enqueue(40, spec())
+		run := r.enqueue(12, spec())
 		r.start(cfg)
 		pass(8 * time.Minute)
 		// 4 at once, then 5, 10, 20, 40 and 60 s apart, to the second that asynq keeps.
@@ -69,7 +69,7 @@ func TestNoWayToTheProvider(t *testing.T) {
 			t.Fatalf("the fleet says %+v", trouble)
 		}
 		way.set(false)
-		if c := r.await(run, 3*time.Minute); c[jobs.Done] != 40 {
+		if c := r.await(run, 3*time.Minute); c[jobs.Done] != 12 {
 			t.Errorf("rows are %s", tally(c))
 		}
 		for row, res := range r.results(run) {
