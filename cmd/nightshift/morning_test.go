@@ -42,7 +42,11 @@ func TestMorning(t *testing.T) {
 			t.Fatalf("the provider refused %s", c.ID)
 		}
 	}
-	if wait := n.waited("interactive", len(chat.answers())); wait > 300*time.Millisecond {
+	most := 300 * time.Millisecond
+	if racing {
+		most = time.Second // a permit itself takes several times as long
+	}
+	if wait := n.waited("interactive", len(chat.answers())); wait > most {
 		t.Errorf("p95 of the wait for a permit is %v", wait)
 	}
 	if len(of(n.calls(), "rows")) < 900 {
