@@ -131,3 +131,9 @@ func (s *Store) moveAll(ctx context.Context, run string, ms []move) ([]bool, err
 	}
 	return res, nil
 }
+
+// Lost is how often a row of the run lost the worker that had it: its call was under way
+// then, or about to go out, and nobody has seen the answer. The row is asked again.
+func (s *Store) Lost(ctx context.Context, run string) (int64, error) {
+	return s.field(ctx, run, "lost")
+}

@@ -138,6 +138,12 @@ func TestSweepWithoutLeases(t *testing.T) {
 			t.Errorf("swept %+v", got)
 		}
 		b.everyTaskOnce(r.Queue, 3)
+		for i, want := range []int64{1, 2, 3} { // a worker has it again, and others take it from that
+			if n, err := b.Lost(b.ctx, r.Run.ID); err != nil || n != want {
+				t.Errorf("look %d: %d calls were lost with their workers (%v), want %d", i, n, err, want)
+			}
+			b.begin(task)
+		}
 	})
 }
 

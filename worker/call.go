@@ -22,6 +22,7 @@ func (l *lane) call(ctx context.Context, j *job, full bool) outcome {
 	ctx, seen := gemini.Observe(gemini.WithCaller(ctx, l.caller(j, full)))
 	out, err := l.ask(ctx, j)
 	j.called = seen.Permit != nil && seen.Degraded == nil // another model's permit ends no place in this line
+	j.sent = seen.Sent > 0
 	if j.instead = ""; seen.Degraded != nil {
 		j.instead = j.run.Spec.Model
 	}

@@ -112,6 +112,15 @@ func (w *Worker) deliverOnce(ctx context.Context) {
 	}
 }
 
+// made is how many attempts the row has had: one that ends at this look without a
+// request, at its deadline say, has had those before it only.
+func (j *job) made() int {
+	if j.sent {
+		return j.attempt
+	}
+	return j.attempt - 1
+}
+
 // result is the row's line of the results file.
 func (l *lane) result(j *job, out outcome) jobs.Result {
 	waits := j.begun.Waits.Upto(j.waited)
@@ -119,7 +128,7 @@ func (l *lane) result(j *job, out outcome) jobs.Result {
 		Row: j.row, Run: j.task.Run, Index: j.task.Index, Status: out.end.String(),
 		Output: out.output, Raw: j.raw(out), Parsed: out.parsed, Embedding: out.embedding, Fields: j.begun.Fields,
 		Model: out.model, Instead: j.instead, Tier: j.served, Finish: out.finish, Usage: j.draft.Usage.Add(out.usage), MicroUSD: addCost(j.draft.MicroUSD, j.microUS),
-		Attempts: j.attempt, WaitedMS: waits.Total().Milliseconds(), WaitsMS: waits.Millis(), TookMS: j.took.Milliseconds(),
+		Attempts: j.made(), WaitedMS: waits.Total().Milliseconds(), WaitsMS: waits.Millis(), TookMS: j.took.Milliseconds(),
 		Error: out.fail, Key: j.key, Finished: l.w.cfg.Now().UTC(),
 	}
 }

@@ -25,6 +25,7 @@ type job struct {
 	paid      bool   // it counts in Worker.paid
 	placeOnly bool   // a place in the line is wanted, never a call
 	called    bool   // a permit was given
+	sent      bool   // a request went out at this look
 	instead   string // the run's model, when another answered
 	request   jobs.Request
 	shape     *shape    // of the request

@@ -39,6 +39,9 @@ func TestMaxWait(t *testing.T) {
 			if res.Error.Cause != "max_wait" || !strings.Contains(res.Error.Message, "waited 3m") || !strings.Contains(res.Error.Message, "the most is 3m0s; last: waiting for quota (rpm)") {
 				t.Errorf("%s: %+v", row, res.Error)
 			}
+			if res.Attempts != 0 {
+				t.Errorf("%s: %d attempts, and it was never asked", row, res.Attempts)
+			}
 			if late := res.Finished.Sub(start); late > 3*time.Minute+15*time.Second || time.Duration(res.WaitedMS)*time.Millisecond < 3*time.Minute {
 				t.Errorf("%s ended after %v, waited %d ms", row, late, res.WaitedMS)
 			}

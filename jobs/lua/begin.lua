@@ -18,7 +18,7 @@ local time = redis.call('TIME')
 local now = tonumber(time[1])
 local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
 local late = stop > 0 and math.max(ms - stop, 0) or 0
-local out, delta = {run[1] or '', most, ms, late}, {}
+local out, delta, lost = {run[1] or '', most, ms, late}, {}, 0
 
 local function answer(code, state, fields, waited, record)
   out[#out + 1] = code
@@ -51,7 +51,9 @@ for i = 2, #ARGV, 2 do
     else
       local record = state ~= QUEUED and redis.call('HGET', prefix .. 'wait:' .. math.floor(n / 64), n)
       answer(0, state, fields, waited(n), record or '')
-      if state ~= RUNNING then
+      if state == RUNNING then
+        lost = lost + 1 -- its worker died with it
+      else
         redis.call('SETRANGE', key, at, string.char(RUNNING))
         delta[state] = (delta[state] or 0) - 1
         delta[RUNNING] = (delta[RUNNING] or 0) + 1
@@ -61,5 +63,8 @@ for i = 2, #ARGV, 2 do
 end
 for state, by in pairs(delta) do
   redis.call('HINCRBY', KEYS[1], state, by)
+end
+if lost > 0 then
+  redis.call('HINCRBY', KEYS[2], 'lost', lost)
 end
 return out

@@ -4,11 +4,12 @@
 -- KEYS[1] counters
 -- ARGV[1] key prefix, then per row: index, generation, from, to, and for what it
 --   waits from now on: a letter, then what it has waited before ('' leaves that as
---   it is)
+--   it is; a row that was running then has lost its worker, which is counted)
 --
 -- Returns 1 or 0 per row.
 local prefix = ARGV[1]
-local out, delta = {}, {}
+local RUNNING = 3
+local out, delta, lost = {}, {}, 0
 local time = redis.call('TIME')
 local now = string.format('%d', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
 for i = 2, #ARGV, 5 do
@@ -22,6 +23,8 @@ for i = 2, #ARGV, 5 do
     local wait = ARGV[i + 4]
     if wait ~= '' then
       redis.call('HSET', prefix .. 'wait:' .. math.floor(n / 64), n, string.sub(wait, 1, 1) .. now .. string.sub(wait, 2))
+    elseif from == RUNNING then
+      lost = lost + 1
     end
     out[#out + 1] = 1
   else
@@ -32,5 +35,8 @@ for state, by in pairs(delta) do
   if by ~= 0 then
     redis.call('HINCRBY', KEYS[1], state, by)
   end
+end
+if lost > 0 then
+  redis.call('HINCRBY', prefix .. 'run', 'lost', lost)
 end
 return out

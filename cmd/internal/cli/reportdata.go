@@ -49,6 +49,7 @@ type reportStep struct {
 type reportCost struct {
 	Known    bool  `json:"known"`
 	Calls    int64 `json:"calls"`
+	Unseen   int64 `json:"calls_unseen,omitempty"` // not of Calls: were under way when their worker died, and what they cost nobody knows
 	Input    int64 `json:"input_tokens"`
 	Output   int64 `json:"output_tokens"`
 	MicroUSD int64 `json:"micro_usd"`

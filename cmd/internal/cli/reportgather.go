@@ -85,6 +85,9 @@ func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 	if err != nil {
 		return err
 	}
+	if r.Cost.Unseen, err = b.store.Lost(ctx, r.Run.ID); err != nil {
+		return err
+	}
 	for _, s := range samples {
 		if s.Run == r.Run.ID {
 			r.Cost.Known = true

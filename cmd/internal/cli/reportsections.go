@@ -48,6 +48,9 @@ func (r *runReport) costSection() pageSection {
 			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended && !r.cancelled())
 		}
 		s.Text = append(s.Text, line+".")
+		if n := r.Cost.Unseen; n > 0 {
+			s.Notes = append(s.Notes, fmt.Sprintf("Not in this: up to %s whose answer was never seen, since their worker died. Their rows were asked again.", callsOf(n)))
+		}
 		if r.Run.Dropped > 0 {
 			s.Notes = append(s.Notes, fmt.Sprintf("The calls of %s that left it by --update are in this.", rowsOf(r.Run.Dropped)))
 		}
