@@ -55,21 +55,35 @@ func (s *Store) accept(ctx context.Context, m *meta, p *Prepared, update bool) e
 	return e
 }
 
-// Refuses is the error with which an enqueue of p would be refused, were it not to
-// update its run; nil where there is none. Nothing is written.
-func (s *Store) Refuses(ctx context.Context, p *Prepared) (refusal, err error) {
-	id, err := s.rdb.HGet(ctx, keyNames, p.Spec.Name).Result()
-	if err != nil {
-		return nil, orNil(err)
-	}
-	m, err := s.meta(ctx, id)
-	if errors.Is(err, ErrNoRun) {
-		return nil, nil
-	}
-	if err != nil {
+// Refuses is the error with which an enqueue of p would be refused, one with update or
+// one without; nil where there is none. Nothing is written.
+func (s *Store) Refuses(ctx context.Context, p *Prepared, update bool) (refusal, err error) {
+	m, known, err := s.namesake(ctx, p)
+	if err != nil || !known {
 		return nil, err
 	}
-	return s.accept(ctx, &m, p, false), nil
+	return s.accept(ctx, &m, p, update), nil
+}
+
+// namesake finds the run that an enqueue of p would go on with.
+func (s *Store) namesake(ctx context.Context, p *Prepared) (m meta, known bool, err error) {
+	id, err := s.rdb.HGet(ctx, keyNames, p.runName()).Result()
+	if err != nil {
+		return m, false, orNil(err)
+	}
+	m, err = s.meta(ctx, id)
+	if errors.Is(err, ErrNoRun) {
+		return m, false, nil
+	}
+	return m, err == nil, err
+}
+
+// runName is what the run of p is known by.
+func (p *Prepared) runName() string {
+	if p.Spec.Name != "" {
+		return p.Spec.Name
+	}
+	return "=" + p.Digest + p.Inputs + queueOf(p.Spec)
 }
 
 // differences names the parts of two specs that decide answers and differ.

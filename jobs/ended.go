@@ -11,10 +11,14 @@ import (
 // endsAtOnce is how many ends one look takes.
 const endsAtOnce = 4096
 
+// refitBit marks what is no end: the row had ended before, and its result was given
+// other fields.
+const refitBit = 1 << 31
+
 // EndedLines gives fn the results of the rows that ended from the n-th end of the run
 // on, in the order they ended, and where the next look begins. A row that has been
-// queued again since is left out until it ends again, and a row that ended again comes
-// again. Rows that were cancelled before a worker had them are no end here.
+// queued again since is left out until it ends again, and a row that ended again, or
+// whose result was given other fields, comes again. Rows that were cancelled before a worker had them are no end here.
 func (s *Store) EndedLines(ctx context.Context, run string, from int64, fn func(line []byte) error) (next int64, err error) {
 	m, err := s.meta(ctx, run)
 	if err != nil {
@@ -29,7 +33,7 @@ func (s *Store) EndedLines(ctx context.Context, run string, from int64, fn func(
 		}
 		indexes := make([]int64, 0, len(ends)/4)
 		for i := 0; i+4 <= len(ends); i += 4 {
-			indexes = append(indexes, int64(binary.BigEndian.Uint32(ends[i:])))
+			indexes = append(indexes, int64(binary.BigEndian.Uint32(ends[i:])&^refitBit))
 		}
 		err = inBatches(indexes, 256, func(batch []int64) error {
 			rows, err := st.fetch(ctx, batch)

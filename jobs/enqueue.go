@@ -8,7 +8,8 @@ import (
 // EnqueueOptions are the choices of one enqueue.
 type EnqueueOptions struct {
 	// Update lets a run's rows change: rows whose key changed are made again,
-	// rows that are no longer in the input leave the run.
+	// rows that are no longer in the input leave the run, and fields that are part of
+	// no key are those of this input, without a call.
 	Update bool
 	// Have says that the result of a row that would be enqueued exists already,
 	// elsewhere: Done or Cached enters the row as that, without a task. None
@@ -35,9 +36,13 @@ type EnqueueReport struct {
 	Known    int64 // were there already, unchanged
 	Changed  int64 // enqueued again, since what makes their answer changed
 	Removed  int64 // left the run: no longer in the input
+	Stayed   int64 // with Update: in the run, and bad and left out in this input: they stay as they are
 	Repaired int64 // of Known: had lost their task (a crash while enqueueing) and got it back
 	Reused   int64 // became Cached by EnqueueOptions.Reuse: of New and Changed, and of Known rows that were still queued
 	Taken    int64 // of New and Changed: entered as finished, by Have or by a result that was kept
+
+	OtherFields       int64 // with Update, of rows asked as before: had other fields, and have those of this input, in their results too
+	OtherFieldsUnseen int64 // with Update: finished rows whose results are in files of another host, so that nobody knows
 
 	KnownRows []string // ids of the first MaxProblems of Known
 }
@@ -86,16 +91,15 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 	if err := s.rdb.SAdd(ctx, keyLanes, p.Spec.Lane).Err(); err != nil {
 		return EnqueueReport{}, err
 	}
-	e := &enqueuer{s: s, m: m, o: o, total: p.Rows, files: p.files, out: make(chan *batch, 2), tasks: s.newTaskWriter(queueOf(p.Spec)), touched: map[int64]uint64{}}
+	e := &enqueuer{s: s, m: m, o: o, results: s.stored(m), total: p.Rows, files: p.files, out: make(chan *batch, 2), tasks: s.newTaskWriter(queueOf(p.Spec)), touched: rowSet{}, mends: p.Mended}
+	e.results.passing = true
+	defer e.results.close()
 	return e.run(ctx, p)
 }
 
 // claim finds the run that p belongs to, or takes its name for a new one.
 func (s *Store) claim(ctx context.Context, p *Prepared) (m meta, known bool, err error) {
-	name := p.Spec.Name
-	if name == "" {
-		name = "=" + p.Digest + p.Inputs + queueOf(p.Spec)
-	}
+	name := p.runName()
 	if err := CheckName(p.Spec.Name); err != nil {
 		return m, false, err
 	}

@@ -23,10 +23,14 @@ type enqueuer struct {
 	tasks   *taskWriter
 	done    int64
 	report  EnqueueReport
-	again   []bool           // whether a task that is being written may be there already
-	touched map[int64]uint64 // rows seen, a bit each, for Update
-	takes   []taking         // rows that get no task, since their results are taken over
-	held    time.Time        // when the sweep was told last
+	again   []bool     // whether a task that is being written may be there already
+	touched rowSet     // rows seen, for Update
+	known   []knownRow // of a batch, for Update
+	results *stored    // of the run, for Update
+	mends   bool       // the input is rows that were left out
+	mended  []int64    // of those the new ones that are not noted yet
+	takes   []taking   // rows that get no task, since their results are taken over
+	held    time.Time  // when the sweep was told last
 }
 
 // batch is what one call of the ledger script takes.
@@ -36,6 +40,12 @@ type batch struct {
 	found []uint32 // where the row's result is (Lookup.row), 0: nowhere
 	bytes int
 }
+
+// A batch's arguments begin with batchHead ones of the run; each row has rowArgs.
+const (
+	batchHead = 3
+	rowArgs   = 3
+)
 
 // batchBytes bounds what one script holds up Redis with.
 const batchBytes = 4 << 20
@@ -49,7 +59,7 @@ func (e *enqueuer) run(ctx context.Context, p *Prepared) (EnqueueReport, error) 
 		err = e.takeAll(ctx)
 	}
 	if err == nil && e.o.Update && !p.Mended {
-		err = e.finishUpdate(ctx, p.Inputs)
+		err = e.finishUpdate(ctx, p)
 	}
 	if err == nil && e.kept != nil { // rows that were finished already ask for nothing
 		err = e.s.DropFiles(ctx, e.m.ID)
@@ -91,7 +101,7 @@ func (e *enqueuer) newBatch() {
 	if e.o.Update {
 		update = "1"
 	}
-	e.fill = &batch{args: append(make([]any, 0, 3+3*e.s.opts.Batch), runPrefix(e.m.ID), update, e.m.shards)}
+	e.fill = &batch{args: append(make([]any, 0, batchHead+rowArgs*e.s.opts.Batch), runPrefix(e.m.ID), update, e.m.shards)}
 }
 
 func (e *enqueuer) add(ctx context.Context, row RenderedRow) error {
@@ -185,6 +195,12 @@ func (e *enqueuer) flush(ctx context.Context, b *batch) error {
 	if err := e.enter(ctx, b); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
+	if err := e.markMended(ctx); err != nil {
+		return err
+	}
+	if err := e.refit(ctx, b); err != nil {
+		return err
+	}
 	fresh, err := e.tasks.flush(ctx)
 	if err != nil {
 		return err
@@ -209,22 +225,47 @@ func (e *enqueuer) enter(ctx context.Context, b *batch) error {
 		return err
 	case len(out) == 1:
 		for i, row := range b.rows {
-			e.count(Task{Run: e.m.ID, Index: integer(out[0]) + int64(i)}, row, b.found[i], 1)
+			e.count(Task{Run: e.m.ID, Index: integer(out[0]) + int64(i)}, row, b.found[i], codeNew)
 		}
 		return nil
 	case len(out) != 3*len(b.rows):
 		return fmt.Errorf("script answered %d values for %d rows", len(out), len(b.rows))
 	}
 	for i, row := range b.rows {
-		e.count(Task{Run: e.m.ID, Index: integer(out[3*i]), Gen: int(integer(out[3*i+1]))}, row, b.found[i], integer(out[3*i+2]))
+		t, code := Task{Run: e.m.ID, Index: integer(out[3*i]), Gen: int(integer(out[3*i+1]))}, integer(out[3*i+2])
+		if e.o.Update {
+			code = e.knows(t.Index, i, code)
+		}
+		e.count(t, row, b.found[i], code)
 	}
 	return nil
+}
+
+// Codes of add.lua that are asked about by name.
+const (
+	codeNew      = 1
+	codeFinished = 2 // new, or back after it had left, and finished
+	codeKnown    = 3
+	codeQueued   = 4
+	codeOther    = 4 // what is added to the two for a row that had other fields
+)
+
+// knows notes a row that the run has and gives its code without its fields.
+func (e *enqueuer) knows(index int64, place int, code int64) int64 {
+	moved := code >= codeKnown+codeOther
+	if moved {
+		code -= codeOther
+	}
+	if ended := code == codeKnown || code == codeFinished; ended || moved {
+		e.known = append(e.known, knownRow{index, place, moved, ended})
+	}
+	return code
 }
 
 // count books what the ledger said of one row (codes of add.lua).
 func (e *enqueuer) count(t Task, row string, found uint32, code int64) {
 	if e.o.Update {
-		e.touched[t.Index/64] |= 1 << (t.Index % 64)
+		e.touched.add(t.Index)
 	}
 	switch {
 	case code != 1 && code != 4 && code != 5:
@@ -235,11 +276,14 @@ func (e *enqueuer) count(t Task, row string, found uint32, code int64) {
 		e.again = append(e.again, code == 4)
 	}
 	switch code {
-	case 1:
+	case codeNew, codeFinished:
 		e.report.New++
-	case 2:
-		e.report.New++
-		e.report.Taken++
+		if code == codeFinished {
+			e.report.Taken++
+		}
+		if e.mends {
+			e.mended = append(e.mended, t.Index)
+		}
 	case 5, 6:
 		e.report.Changed++
 	default:
@@ -247,34 +291,4 @@ func (e *enqueuer) count(t Task, row string, found uint32, code int64) {
 			e.report.KnownRows = append(e.report.KnownRows, row)
 		}
 	}
-}
-
-// finishUpdate removes what is left over and records that the run is this input.
-func (e *enqueuer) finishUpdate(ctx context.Context, inputs string) (err error) {
-	if e.report.Removed, err = e.removeOthers(ctx); err != nil {
-		return err
-	}
-	return e.s.rdb.HSet(ctx, runKey(e.m.ID), "inputs", inputs).Err()
-}
-
-// removeOthers takes the rows that this input did not have out of the run.
-func (e *enqueuer) removeOthers(ctx context.Context) (int64, error) {
-	m, err := e.s.meta(ctx, e.m.ID)
-	if err != nil {
-		return 0, err
-	}
-	var gone []int64
-	err = e.s.eachState(ctx, m, func(r rowState) {
-		if e.touched[r.Index/64]&(1<<(r.Index%64)) == 0 {
-			gone = append(gone, r.Index)
-		}
-	})
-	if err != nil {
-		return 0, err
-	}
-	n, _, err := e.s.closeRows(ctx, m, "remove", gone)
-	if err != nil || n == 0 {
-		return n, err
-	}
-	return n, e.s.rdb.HIncrBy(ctx, runKey(e.m.ID), "dropped", n).Err()
 }

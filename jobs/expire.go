@@ -182,7 +182,8 @@ func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Ti
 		if err != nil {
 			return nil, err
 		}
-		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, waits: waits[i].Waits.encode(), value: pack(Expired, line)}
+		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, waits: waits[i].Waits.encode(),
+			sum: fieldsSum(rows[i].row + "\x00" + rows[i].fields), value: pack(Expired, line)}
 	}
 	ended, err := s.finishAll(ctx, m.ID, es)
 	if err != nil {

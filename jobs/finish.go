@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -13,8 +14,11 @@ type ending struct {
 	drop  bool   // the result carries the fields
 	cause string // why it ended badly; "" for a good end
 	waits string // Waits.encode
+	sum   string // of the row's id and fields, see fieldsSum
 	value []byte // state and line
 	good  string // see goodEnd
+
+	fresh *string // takes the row's id and fields where they were changed meanwhile; may be nil
 }
 
 // Finish gives a row its end, r.Status, and stores r, in one step. False says
@@ -23,14 +27,27 @@ type ending struct {
 // state it is in; a row that was cancelled while in flight takes a good result
 // that comes late, since it was paid for.
 func (s *Store) Finish(ctx context.Context, t Task, r Result) (bool, error) {
+	kept, _, err := s.FinishAs(ctx, t, r)
+	return kept, err
+}
+
+// FinishAs is Finish for who gives the result to others too: fields is nil, or the
+// row's own, where an update of the run has changed them since the row was begun. The
+// result is stored with these.
+func (s *Store) FinishAs(ctx context.Context, t Task, r Result) (kept bool, fields json.RawMessage, err error) {
 	if r.Finished.IsZero() {
 		r.Finished = s.now().UTC()
 	}
 	e, err := endOf(t, r)
 	if err != nil {
-		return false, fmt.Errorf("finish %s: %w", t.ID(), err)
+		return false, nil, fmt.Errorf("finish %s: %w", t.ID(), err)
 	}
-	return s.endings.do(ctx, t.Run, e)
+	e.fresh = new(string)
+	kept, err = s.endings.do(ctx, t.Run, e)
+	if _, now, ok := strings.Cut(*e.fresh, "\x00"); ok && err == nil {
+		fields = json.RawMessage(now)
+	}
+	return kept, fields, err
 }
 
 // endOf makes a result ready to be stored.
@@ -45,6 +62,7 @@ func endOf(t Task, r Result) (ending, error) {
 		return e, err
 	}
 	e.value, e.drop, e.cause, e.good = pack(e.state, line), len(r.Fields) > 0, causeOf(r, e.state), goodEnd(r, e.state)
+	e.sum = fieldsSum(r.Row + "\x00" + string(r.Fields))
 	if e.state != Cached { // what it says was waited for the answer's first row
 		e.waits = WaitsOf(r.WaitsMS).encode()
 	}
@@ -62,27 +80,76 @@ func causeOf(r Result, s State) string {
 	return strings.Join(strings.Fields(r.Error.Cause), "_")
 }
 
+// finishTries is how often rows are tried whose fields change again and again.
+const finishTries = 5
+
+// finishAll gives rows their ends. Where an update has given a row other fields since
+// its result was made, the result carries those.
 func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool, error) {
-	args := make([]any, 0, 1+8*len(es))
+	res := make([]bool, len(es))
+	left := make([]int, len(es))
+	for i := range es {
+		left[i] = i
+	}
+	for range finishTries {
+		out, err := s.finishSome(ctx, run, es, left)
+		if err != nil {
+			return nil, fmt.Errorf("finish: %w", err)
+		}
+		again := left[:0]
+		for k, i := range left {
+			fresh, older := out[k].(string)
+			if !older {
+				res[i] = integer(out[k]) == 1
+				continue
+			}
+			if err := es[i].take(fresh); err != nil {
+				return nil, fmt.Errorf("finish %s: %w", es[i].ID(), err)
+			}
+			again = append(again, i)
+		}
+		if left = again; len(left) == 0 {
+			return res, nil
+		}
+	}
+	return nil, fmt.Errorf("finish %s: its fields are changed all the time", es[left[0]].ID())
+}
+
+// finishSome runs the script for some of es, and says what it answered for each.
+func (s *Store) finishSome(ctx context.Context, run string, es []ending, some []int) ([]any, error) {
+	args := make([]any, 0, 1+9*len(some))
 	args = append(args, runPrefix(run))
-	for _, e := range es {
-		drop := "0"
+	for _, i := range some {
+		e, drop := es[i], "0"
 		if e.drop {
 			drop = "1"
 		}
-		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.waits, e.value)
+		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.waits, e.sum, e.value)
 	}
 	keys := []string{countKey(run), endKey(run), runKey(run), brakeKey(run), goodKey(run)}
-	out, err := s.call(ctx, finishScript, keys, args, len(es)+2)
+	out, err := s.call(ctx, finishScript, keys, args, len(some)+2)
 	if err != nil {
-		return nil, fmt.Errorf("finish: %w", err)
+		return nil, err
 	}
-	if trip := str(out[len(es)]); trip != "" {
-		s.braked(ctx, run, trip, integer(out[len(es)+1]) == 1)
+	if trip := str(out[len(some)]); trip != "" {
+		s.braked(ctx, run, trip, integer(out[len(some)+1]) == 1)
 	}
-	res := make([]bool, len(es))
-	for i := range es {
-		res[i] = integer(out[i]) == 1
+	return out[:len(some)], nil
+}
+
+// take makes the result carry these: "row id NUL fields".
+func (e *ending) take(fresh string) error {
+	_, line, err := unpack(string(e.value))
+	if err != nil {
+		return err
 	}
-	return res, nil
+	_, fields, _ := strings.Cut(fresh, "\x00")
+	if line, err = withFields(line, fields); err != nil {
+		return err
+	}
+	e.value, e.drop, e.sum = pack(e.state, line), true, fieldsSum(fresh)
+	if e.fresh != nil {
+		*e.fresh = fresh
+	}
+	return nil
 }

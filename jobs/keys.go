@@ -14,7 +14,9 @@ import "strconv"
 //	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
 //	                              halt (the brake's numbers: "same ppm of"), planned (JSON: what it was expected to need),
 //	                              max_wait (s), stop_at (ms: open rows end then), missed (rows that ended so), ended (when a row ended last, Unix seconds),
-//	                              calls (under way when it was cancelled last), fetched (when somebody had all results, Unix seconds), told (of which end of its time it was told, and when), stays (why it is kept beyond)
+//	                              calls (under way when it was cancelled last), fetched (when somebody had all results, Unix seconds),
+//	                              lost (how often a row was taken from a worker that had died with it),
+//	                              edited (set once an update has given open rows other fields), told (of which end of its time it was told, and when), stays (why it is kept beyond)
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states
 //	nightshift:jobs:{run}:row:N   string: rows 65,536·N and on, three bytes each: state, generation (big-endian)
 //	nightshift:jobs:{run}:id:N    hash, a shard of: digest of the row id → index (4 bytes), digest of the row's key (16)
@@ -27,12 +29,14 @@ import "strconv"
 //	                              trip (why the brake stopped the run)
 //	nightshift:jobs:{run}:good    string: good ends, by which other runs find them: beginnings of the row's key (8 bytes) and of the
 //	                              digest of its id (4), when its answer was made (4, Unix seconds), index (4); all big-endian
+//	nightshift:jobs:{run}:mended  string: indexes (4 bytes) of rows that came from files of rows which were left out of the run
 //	nightshift:jobs:{run}:taking  string with an expiry: an enqueue is taking results over: queued rows lack their tasks
 //	nightshift:jobs:{run}:file    hash: "p" and a path → digest (32 bytes) and type of a file that rows name, "d" and the digest → its content, while a row may need it
 //	nightshift:jobs:{run}:wait:N  hash: index → what the open row waits for since when, and what it waited before (see waits.go); rows 64·N and on
 //	nightshift:jobs:{run}:waits   hash: cause (a letter) → what rows that ended waited for it (ms)
 //	nightshift:jobs:{run}:pick    hash: "f" and a field → what was decided about it, four bytes a row (see picks.go); "=" → how (JSON)
-//	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended
+//	nightshift:jobs:{run}:end     string: indexes (4 bytes) in the order the rows ended; with the highest bit set: a result that ended
+//	                              before and was given other fields
 const (
 	keyRuns  = "nightshift:jobs:runs"
 	keyNames = "nightshift:jobs:names"
@@ -55,6 +59,7 @@ const (
 func runPrefix(run string) string { return "nightshift:jobs:{" + run + "}:" }
 func runKey(run string) string    { return runPrefix(run) + "run" }
 func countKey(run string) string  { return runPrefix(run) + "count" }
+func mendedKey(run string) string { return runPrefix(run) + "mended" }
 func endKey(run string) string    { return runPrefix(run) + "end" }
 func goodKey(run string) string   { return runPrefix(run) + "good" }
 func takingKey(run string) string { return runPrefix(run) + "taking" }

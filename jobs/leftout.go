@@ -23,6 +23,7 @@ type InvalidRow struct {
 // leftOut are the rows that are left out because they are bad. nil: none may be.
 type leftOut struct {
 	numbers []int                  // of the rows, ascending
+	ids     []digest               // of those that have one, in a run
 	tell    func(InvalidRow) error // nil once they are known
 }
 
@@ -33,6 +34,14 @@ func (l *leftOut) has(number int) bool {
 	}
 	i := sort.SearchInts(l.numbers, number)
 	return i < len(l.numbers) && l.numbers[i] == number
+}
+
+// digests are of the ids that rows which were left out would have in a run.
+func (l *leftOut) digests() []digest {
+	if l == nil {
+		return nil
+	}
+	return l.ids
 }
 
 // count is how many rows were left out.
@@ -56,7 +65,13 @@ func (p *pass) reject(rec record, bad Problem) error {
 		return nil // for another reason already
 	}
 	l.numbers = append(l.numbers, p.number)
-	return l.tell(p.invalid(rec, bad))
+	row := p.invalid(rec, bad)
+	if id := p.idFor(rec); id != "" {
+		for _, c := range p.cells {
+			l.ids = append(l.ids, digestOf(id+c.suffix))
+		}
+	}
+	return l.tell(row)
 }
 
 func (p *pass) invalid(rec record, bad Problem) InvalidRow {

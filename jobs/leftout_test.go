@@ -170,7 +170,7 @@ func TestMendedRows(t *testing.T) {
 	}
 	less, _ := leave(t, "less.csv", "id,text\na,x\n", spec)
 	for q, refused := range map[*Prepared]bool{p: false, less: true} {
-		if refusal, err := s.Refuses(t.Context(), q); err != nil || (refusal != nil) != refused {
+		if refusal, err := s.Refuses(t.Context(), q, false); err != nil || (refusal != nil) != refused {
 			t.Errorf("%s: refused: %v (%v), want %v", q.Name, refusal, err, refused)
 		}
 	}

@@ -115,7 +115,7 @@ func (s *Store) forgetName(ctx context.Context, run string) error {
 
 // single are the keys of a run that there is one of, but for its record.
 func (m meta) single() []string {
-	return []string{countKey(m.ID), endKey(m.ID), draftKey(m.ID), brakeKey(m.ID), goodKey(m.ID), takingKey(m.ID), fileKey(m.ID), waitsKey(m.ID), pickKey(m.ID)}
+	return []string{countKey(m.ID), endKey(m.ID), draftKey(m.ID), brakeKey(m.ID), goodKey(m.ID), takingKey(m.ID), fileKey(m.ID), waitsKey(m.ID), pickKey(m.ID), mendedKey(m.ID)}
 }
 
 // keys are those of a run that there are several of.

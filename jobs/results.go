@@ -104,7 +104,8 @@ func (s *Store) asCompleted(ctx context.Context, m meta, indexes []int64) ([]int
 		wanted[n] = true
 	}
 	out := make([]int64, 0, len(indexes))
-	// From the back: a row that was retried counts where it ended last.
+	// From the back: a row that was retried counts where it ended last. What has
+	// refitBit is no row's index.
 	for i := len(ends) - 4; i >= 0; i -= 4 {
 		n := int64(ends[i])<<24 | int64(ends[i+1])<<16 | int64(ends[i+2])<<8 | int64(ends[i+3])
 		if n < m.next && wanted[n] {

@@ -43,6 +43,7 @@ type fetched struct {
 	fields string
 	result string // packed; "" where there is none, or it is not in a field of its own (see stored)
 	hidden bool   // the row has changed since the result that its chunk has
+	away   bool   // its result is in a file that is not to be seen (see stored.passing)
 }
 
 // fetch reads rows by index, of their results those in fields of their own.

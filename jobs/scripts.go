@@ -17,6 +17,7 @@ var (
 	beginScript    = script("begin")
 	moveScript     = script("move")
 	finishScript   = script("finish")
+	refitScript    = script("refit")
 	fetchScript    = script("fetch")
 	closeScript    = script("close")
 	reopenScript   = script("reopen")

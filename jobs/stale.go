@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,7 +91,7 @@ func (s *Store) earlier(ctx context.Context, p *Prepared) (meta, error) {
 // rows are stale where the run's settings are not.
 func (s *Store) standAll(ctx context.Context, m meta, p *Prepared, l *Lookup, st *Stand) error {
 	var files changedFiles
-	err := s.eachCompared(ctx, m, p, func(rows []besideRow) error {
+	err := s.eachCompared(ctx, m, p, !wholeRows, func(rows []besideRow) error {
 		var stale [][]Attachment
 		for _, r := range rows {
 			switch {
@@ -163,12 +165,17 @@ const changedBit = 0x40
 type besideRow struct {
 	key   RowKey
 	code  byte
+	index int64
 	files []Attachment // which the row names, without their contents
+	row   RenderedRow  // only with wholeRows
 }
+
+// wholeRows as eachCompared's whole gives the rows themselves too.
+const wholeRows = true
 
 // eachCode gives, for each row of p, what compare.lua says of it.
 func (s *Store) eachCode(ctx context.Context, m meta, p *Prepared, fn func(RowKey, byte)) error {
-	return s.eachCompared(ctx, m, p, func(rows []besideRow) error {
+	return s.eachCompared(ctx, m, p, !wholeRows, func(rows []besideRow) error {
 		for _, r := range rows {
 			fn(r.key, r.code)
 		}
@@ -177,20 +184,21 @@ func (s *Store) eachCode(ctx context.Context, m meta, p *Prepared, fn func(RowKe
 }
 
 // eachCompared gives the rows of p, many at a time.
-func (s *Store) eachCompared(ctx context.Context, m meta, p *Prepared, fn func([]besideRow) error) error {
-	const batch = 1000
+func (s *Store) eachCompared(ctx context.Context, m meta, p *Prepared, whole bool, fn func([]besideRow) error) error {
+	const batch, each = 1000, 5
 	args := make([]any, 0, 2+batch)
 	var rows []besideRow
 	ask := func() error {
 		codes, err := compareScript.Run(ctx, s.rdb, []string{runKey(m.ID)}, args...).Text()
-		if err == nil && len(codes) != len(rows) {
-			err = fmt.Errorf("script answered %d codes for %d rows", len(codes), len(rows))
+		if err == nil && len(codes) != each*len(rows) {
+			err = fmt.Errorf("script answered %d bytes for %d rows", len(codes), len(rows))
 		}
 		if err != nil {
 			return err
 		}
 		for i := range rows {
-			rows[i].code = codes[i]
+			at := codes[each*i:]
+			rows[i].code, rows[i].index = at[0], int64(binary.BigEndian.Uint32([]byte(at[1:each])))
 		}
 		err = fn(rows)
 		args, rows = append(args[:0], runPrefix(m.ID), m.shards), rows[:0]
@@ -202,7 +210,11 @@ func (s *Store) eachCompared(ctx context.Context, m meta, p *Prepared, fn func([
 		if err != nil {
 			return err
 		}
-		args, rows = append(args, ids), append(rows, besideRow{key: keyOf(row), files: filesNamed(row)})
+		beside := besideRow{key: keyOf(row), files: filesNamed(row)}
+		if whole {
+			beside.row = RenderedRow{ID: row.ID, Fields: bytes.Clone(row.Fields)}
+		}
+		args, rows = append(args, ids), append(rows, beside)
 		if len(rows) < batch {
 			return nil
 		}

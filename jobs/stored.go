@@ -16,6 +16,9 @@ type stored struct {
 	chunks map[int64]heldChunk
 	batch  int    // fetches so far
 	files  *parts // nil until a result is there
+
+	passing bool                   // results in files that are not to be seen are passed over, and fetched.away
+	unseen  *DrainedElsewhereError // what passing met
 }
 
 // heldChunk is a chunk in memory and the fetch that it was read in.
@@ -52,7 +55,11 @@ func (st *stored) fetch(ctx context.Context, indexes []int64) ([]fetched, error)
 		if r.result != "" || r.hidden || r.State == None {
 			continue
 		}
-		if r.result, err = st.find(ctx, r.rowState); err != nil {
+		r.result, err = st.find(ctx, r.rowState)
+		if r.away = st.passing && errors.As(err, &st.unseen); r.away {
+			continue
+		}
+		if err != nil {
 			return rows, err
 		}
 	}
@@ -90,6 +97,9 @@ func (st *stored) line(ctx context.Context, c *chunk, index int64) ([]byte, erro
 			return nil, err
 		}
 		return c.lines[place], nil
+	}
+	if st.unseen != nil {
+		return nil, st.unseen
 	}
 	if st.files == nil {
 		files, err := st.s.openParts(ctx, st.m.ID)

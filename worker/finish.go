@@ -24,9 +24,14 @@ func (l *lane) finish(ctx context.Context, j *job, out outcome) error {
 	if l.slots.pulling(l.w.cfg.Now()) {
 		l.together(l.w.cfg.Now()) // the slot is still held: no more answers are on our hands for it
 	}
-	kept, err := l.w.cfg.Store.Finish(ctx, j.task, r)
+	kept, fields, err := l.w.cfg.Store.FinishAs(ctx, j.task, r)
 	if err != nil {
 		return l.keep(j, r, err)
+	}
+	if fields != nil { // an update came while the call was under way
+		if r.Fields = fields; l.sink(ctx, r) != nil {
+			l.w.cfg.Logger.Warn("a row's new fields are in its run's results, not in the results file", "row", j.row, "run", j.task.Run)
+		}
 	}
 	if kept {
 		l.w.stats.finished(out.end)

@@ -10,10 +10,12 @@
 --   1 new, to be enqueued     2 new, entered as finished
 --   3 known                   4 known and queued: its task may be missing
 --   5 changed, to be enqueued 6 changed and left alone
+--   7 and 8 are 3 and 4 of a row that had other fields, which make no answer: it has
+--   these now, and so has what its handler will bring (see finish.lua)
 local prefix, update, shards = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
 local QUEUED, DONE, CACHED = 1, 5, 6
 local next = tonumber(redis.call('HGET', KEYS[1], 'next') or '0')
-local first, fresh, out, delta, live, plain = next, {}, {}, {}, 0, 0
+local first, fresh, out, delta, live, plain, edited = next, {}, {}, {}, 0, 0, false
 
 local function pack4(n)
   return string.char(math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
@@ -100,6 +102,18 @@ local function again(n, state, gen, want, fields)
   answer(n, gen, state == 0 and 1 or 5)
 end
 
+-- refit gives a known row the fields of this input, where Redis has some of it.
+local function refit(n, fields)
+  local key = bucket('fld:', n)
+  local old = redis.call('HGET', key, n)
+  if not old or old == fields then
+    return 0
+  end
+  redis.call('HSET', key, n, fields)
+  edited = true
+  return 4
+end
+
 local function back(n, gen, want, fields)
   local kept = redis.call('HGET', bucket('res:', n), n)
   local was = kept and string.byte(kept, 1)
@@ -133,7 +147,7 @@ for i = 4, #ARGV, 3 do
       if state == 0 then
         back(n, gen, want, ARGV[i + 2])
       else
-        answer(n, gen, state == QUEUED and 4 or 3)
+        answer(n, gen, (state == QUEUED and 4 or 3) + (update and refit(n, ARGV[i + 2]) or 0))
       end
     elseif not update and state ~= 0 then
       answer(n, hi * 256 + lo, 6)
@@ -152,6 +166,9 @@ while done < #fresh do
   redis.call('SETRANGE', key, at, table.concat(fresh, '', done + 1, done + room))
   enqueued(first + done, room)
   done = done + room
+end
+if edited then
+  redis.call('HSET', KEYS[1], 'edited', 1)
 end
 if #fresh > 0 then
   redis.call('HSET', KEYS[1], 'next', next)

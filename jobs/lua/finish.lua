@@ -7,11 +7,13 @@
 --   '1' if the result carries the row's fields, so that they need not be kept;
 --   why it ended badly, or of a good one that it was taken over and says nothing of
 --   the run ('' otherwise); key, id and time (16 bytes) by which other
---   runs find a good result ('': they do not); what the row waited (see waits.go); the
---   result: new state (a byte) and line
+--   runs find a good result ('': they do not); what the row waited (see waits.go);
+--   SHA-1 of "row id NUL fields" as the result has them; the result: new state (a
+--   byte) and line
 --
--- Returns 1 or 0 per row; then what the brake says once it has tripped ('' before),
--- and 1 if it did so now. An open row ends by its own generation. A row that was
+-- Returns 1 or 0 per row, or the "row id NUL fields" that it has by now, where an
+-- update has changed them: nothing was done, and the result is to carry these. Then
+-- what the brake says once it has tripped ('' before), and 1 if it did so now. An open row ends by its own generation. A row that was
 -- cancelled in flight (which raised its generation by one) takes a good result;
 -- one that left the run keeps it for its return, without a state.
 local prefix = ARGV[1]
@@ -36,7 +38,15 @@ local function brakeOf(halt)
   return b
 end
 
-local brake = brakeOf(redis.call('HGET', KEYS[3], 'halt'))
+local conf = redis.call('HMGET', KEYS[3], 'halt', 'edited')
+local brake = brakeOf(conf[1])
+
+-- newer gives the row's fields where the result has older ones. Runs that no update
+-- has given other fields are not looked through.
+local function newer(n, sum)
+  local kept = conf[2] and redis.call('HGET', prefix .. 'fld:' .. math.floor(n / 1024), n)
+  return kept and redis.sha1hex(kept) ~= sum and kept
+end
 
 local function trip(rule, bad, of, n, cause)
   local t = redis.call('TIME')
@@ -106,7 +116,7 @@ local function waited(n, text)
   end
 end
 
-for i = 2, #ARGV, 8 do
+for i = 2, #ARGV, 9 do
   local n, gen, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
   local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
@@ -114,9 +124,13 @@ for i = 2, #ARGV, 8 do
   local own = state and hi * 256 + lo == gen and state > 0 and state < DONE
   local late = state and good and hi * 256 + lo == gen + 1
   local bucket = math.floor(n / 1024)
-  if own or (late and state == CANCELLED) then
+  local ends_now = own or (late and state == CANCELLED)
+  local fields = ends_now and newer(n, ARGV[i + 7])
+  if fields then
+    out[#out + 1] = fields
+  elseif ends_now then
     redis.call('SETRANGE', key, at, string.char(to))
-    store(bucket, n, gen, ARGV[i + 7])
+    store(bucket, n, gen, ARGV[i + 8])
     waited(n, ARGV[i + 6])
     if good and ARGV[i + 3] == '1' then
       redis.call('HDEL', prefix .. 'fld:' .. bucket, n)
@@ -136,7 +150,7 @@ for i = 2, #ARGV, 8 do
     end
   else
     if late and state == 0 then
-      store(bucket, n, 1, ARGV[i + 7])
+      store(bucket, n, 1, ARGV[i + 8])
     end
     out[#out + 1] = 0
   end

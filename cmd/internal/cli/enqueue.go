@@ -117,7 +117,10 @@ type enqueued struct {
 	Known   int64        `json:"known"`
 	Changed int64        `json:"changed"`
 	Removed int64        `json:"removed"`
-	Cached  int64        `json:"cached"` // of new and changed: took a good answer over
+	Stayed  int64        `json:"kept_bad,omitempty"`             // bad in this input, and good in the run
+	Other   int64        `json:"other_columns,omitempty"`        // of known: their results carry the new values
+	Unseen  int64        `json:"other_columns_unseen,omitempty"` // their results are in files of another host
+	Cached  int64        `json:"cached"`                         // of new and changed: took a good answer over
 	From    []reusedFrom `json:"cached_from,omitempty"`
 	Bad     int64        `json:"bad"`
 	Queue   string       `json:"queue"`
@@ -159,7 +162,8 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
 	r := enqueued{
-		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed, Cached: rep.Reused, Bad: b.LeftOut,
+		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed,
+		Stayed: rep.Stayed, Other: rep.OtherFields, Unseen: rep.OtherFieldsUnseen, Cached: rep.Reused, Bad: b.LeftOut,
 		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
 		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit, Planned: planned,
 	}
@@ -167,6 +171,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	t.row("rows", fmt.Sprintf("%s new, %s known, %s", humanize.Comma(rep.New), humanize.Comma(rep.Known), badRows(b.LeftOut)))
 	if rep.Changed+rep.Removed > 0 {
 		t.row("", fmt.Sprintf("%s changed, %s removed", humanize.Comma(rep.Changed), humanize.Comma(rep.Removed)))
+	}
+	for _, line := range otherWords(rep) {
+		t.row("", line)
 	}
 	if rep.Repaired > 0 {
 		t.row("", humanize.Comma(rep.Repaired)+" of the known had lost their task and got it back")

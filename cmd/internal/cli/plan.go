@@ -11,7 +11,7 @@ import (
 )
 
 func newPlanCmd(f *factory) *cobra.Command {
-	o := &specOptions{}
+	o := &planOptions{}
 	cmd := &cobra.Command{
 		Use:   "plan INPUT... -t TEMPLATE",
 		Short: "Check rows and template, and say what they need; makes no call",
@@ -24,6 +24,7 @@ func newPlanCmd(f *factory) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args) },
 	}
 	o.addFlags(cmd)
+	o.addUpdateFlag(cmd.Flags())
 	f.addOutputFlag(cmd)
 	inSections(cmd)
 	return cmd
@@ -53,6 +54,7 @@ type planReport struct {
 	Late       int64      `json:"late_seconds,omitempty"`
 	Ways       []way      `json:"to_make_it,omitempty"`
 	Caps       []capNote  `json:"caps_too_small,omitempty"`
+	Update     *runUpdate `json:"update,omitempty"`          // nil without --update
 	Refused    string     `json:"enqueue_refuses,omitempty"` // what enqueue says of these rows in the named run
 	Unknown    string     `json:"not_looked_at,omitempty"`   // why the shared state is not in this
 	need
@@ -66,7 +68,7 @@ type capNote struct {
 	Day  bool   `json:"a_day,omitempty"`
 }
 
-func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command, inputs []string) error {
+func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command, inputs []string) error {
 	o.dups = &repeats{}
 	b, err := o.prepare(ctx, f, cmd, inputs)
 	if err != nil {
@@ -85,28 +87,45 @@ func runPlan(ctx context.Context, f *factory, o *specOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	refused := ""
-	if be != nil && b.Spec.Name != "" {
-		refusal, err := be.store.Refuses(ctx, b.Prepared)
-		if err != nil {
-			return err
-		}
-		refused = refusedWords(refusal)
+	refused, update, err := o.inRun(ctx, be, b)
+	if err != nil {
+		return err
 	}
 	if stand.asked() == 0 {
 		t := newTable("PLAN", "")
 		t.row("rows", humanize.Comma(b.Rows)+validRows(b.LeftOut))
 		t.row("", "all are answered already (from "+stand.places+"): enqueueing them costs nothing")
+		update.rows(t, b.Name)
 		refusedRow(t, refused)
-		return f.print(t, planReport{Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand, Refused: refused})
+		return f.print(t, planReport{Update: update, Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand, Refused: refused})
 	}
 	r, err := f.conf.planOf(ctx, be, b, e, "", stand.asked(), f.now())
 	if err != nil {
 		return err
 	}
-	r.Stand, r.Refused = &stand, refused
+	r.Stand, r.Refused, r.Update = &stand, refused, update
 	r.Unknown, r.Duplicates, r.Bad = away, o.dups.count(), b.LeftOut
 	return f.print(planTable(r, b, o.dups, f.now()), r)
+}
+
+// inRun is what enqueue would say of the rows in the run that it goes on with: why it
+// refuses them, or what --update does to it.
+func (o *planOptions) inRun(ctx context.Context, be *backend, b *batch) (refused string, update *runUpdate, err error) {
+	if be == nil {
+		return "", nil, nil
+	}
+	if b.Spec.Name != "" {
+		refusal, err := be.store.Refuses(ctx, b.Prepared, o.Update)
+		if err != nil {
+			return "", nil, err
+		}
+		refused = refusedWords(refusal)
+	}
+	if !o.Update || refused != "" {
+		return refused, nil, nil
+	}
+	w, err := be.store.WouldUpdate(ctx, b.Prepared)
+	return "", &runUpdate{w.Run.ID, w.Removed, w.Stayed, w.OtherFields, w.OtherFieldsUnseen}, err
 }
 
 // openForPlan reaches the shared state where there is one: a plan goes without it,

@@ -26,6 +26,7 @@ func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable 
 	}
 	r.costRows(t)
 	r.timeRows(t, now)
+	r.Update.rows(t, b.Name)
 	refusedRow(t, r.Refused)
 	if r.Unknown != "" {
 		t.row("but", "other runs, pauses and what was done before are not looked at: "+r.Unknown)

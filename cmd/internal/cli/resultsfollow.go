@@ -18,47 +18,58 @@ import (
 	"nightshift/jobs"
 )
 
-// follower writes results as rows end. A line that the file has already is not written
+// follower writes results as rows end. A line that is a row's last in the file is not written
 // again, so that it goes on where an earlier one stopped.
 type follower struct {
 	be   *backend
 	run  jobs.Run
 	good bool
 	out  io.Writer
-	have map[[16]byte]struct{} // ends that are in the file
-	next int64                 // of the run's ends
-	n    int64                 // lines written
+	have map[lineDigest]lineDigest // by row, what its last line in the file is
+	all  int64                     // lines in the file
+	next int64                     // of the run's ends
+	n    int64                     // lines written
 }
 
-// lineEnd tells a row's ends apart: one that was tried again has several.
+// lineEnd tells a row's lines apart: one that was tried again has several, and so has
+// one that an update gave other fields.
 type lineEnd struct {
-	Row      string    `json:"id"`
-	Status   string    `json:"status"`
-	Finished time.Time `json:"finished_at"`
+	Row      string          `json:"id"`
+	Status   string          `json:"status"`
+	Finished time.Time       `json:"finished_at"`
+	Fields   json.RawMessage `json:"fields"`
 }
 
-func (e lineEnd) key() [16]byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", e.Row, e.Status, e.Finished.UnixNano()))
-	return [16]byte(sum[:16])
+// lineDigest stands for a row, or for one of its lines.
+type lineDigest [16]byte
+
+func (e lineEnd) row() lineDigest {
+	sum := sha256.Sum256([]byte(e.Row))
+	return lineDigest(sum[:16])
+}
+
+func (e lineEnd) key() lineDigest {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%s", e.Row, e.Status, e.Finished.UnixNano(), e.Fields))
+	return lineDigest(sum[:16])
 }
 
 func (o *resultsOptions) follow(ctx context.Context, be *backend, run jobs.Run) error {
-	w := &follower{be: be, run: run, good: o.Good, out: o.streams.Out, have: map[[16]byte]struct{}{}}
+	w := &follower{be: be, run: run, good: o.Good, out: o.streams.Out, have: map[lineDigest]lineDigest{}}
 	if o.Out != "-" {
 		f, err := w.open(o.Out)
 		if err != nil {
 			return o.file().fault(err)
 		}
 		defer f.Close()
-		if n := len(w.have); n > 0 {
-			o.say("%s has %s results; going on after them", o.Out, humanize.Comma(int64(n)))
+		if w.all > 0 {
+			o.say("%s has %s results; going on after them", o.Out, humanize.Comma(w.all))
 		}
 	}
 	if err := w.until(ctx, o.streams, cmp.Or(o.every, time.Second)); err != nil {
 		return err
 	}
 	if o.Out != "-" {
-		o.say("%s results in %s", humanize.Comma(int64(len(w.have))), o.Out)
+		o.say("%s results in %s", humanize.Comma(w.all+w.n), o.Out)
 	}
 	return nil
 }
@@ -102,7 +113,8 @@ func (w *follower) read(f io.Reader, path string) (size int64, err error) {
 		if err := json.Unmarshal(line, &e); err != nil || e.Row == "" {
 			return size, fmt.Errorf("%s: line %d is no result of a run: --follow goes on with its own file only, -o NEW begins another", path, n)
 		}
-		w.have[e.key()] = struct{}{}
+		w.have[e.row()] = e.key()
+		w.all++
 		size += int64(len(line))
 	}
 }
@@ -175,14 +187,14 @@ func (w *follower) put(line []byte) error {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return err
 	}
-	if _, ok := w.have[e.key()]; ok || w.good && !jobs.ParseState(e.Status).Good() {
+	if last, ok := w.have[e.row()]; ok && last == e.key() || w.good && !jobs.ParseState(e.Status).Good() {
 		return nil
 	}
 	// One write a line: a kill tears the last line at most.
 	if _, err := w.out.Write(append(bytes.Clone(line), '\n')); err != nil {
 		return &followWriteError{err}
 	}
-	w.have[e.key()] = struct{}{}
+	w.have[e.row()] = e.key()
 	w.n++
 	return nil
 }

@@ -25,7 +25,7 @@ func TestFollow(t *testing.T) {
 		s.check(err)
 	}
 	follow := func() *follower {
-		w := &follower{be: s.be, run: s.run, have: map[[16]byte]struct{}{}}
+		w := &follower{be: s.be, run: s.run, have: map[lineDigest]lineDigest{}}
 		f, err := w.open(path)
 		s.check(err)
 		t.Cleanup(func() { _ = f.Close() })
@@ -75,7 +75,7 @@ func TestFollow(t *testing.T) {
 	}
 
 	s.check(os.WriteFile(path, []byte("id,text\n1,x\n"), 0o600))
-	w = &follower{be: s.be, run: s.run, have: map[[16]byte]struct{}{}}
+	w = &follower{be: s.be, run: s.run, have: map[lineDigest]lineDigest{}}
 	if _, err := w.open(path); err == nil || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("a file of something else: %v", err)
 	}

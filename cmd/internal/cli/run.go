@@ -84,6 +84,13 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	if err != nil {
 		return firstError(enqueueError(err), sink.Close())
 	}
+	if o.Update {
+		n, err := sink.Refit(ctx, b.Prepared)
+		if err != nil {
+			return firstError(err, sink.Close())
+		}
+		rep.OtherFields = max(rep.OtherFields, n) // a run on a shared Redis has most of them in both
+	}
 	s.traceEnqueued(rep, begun)
 	s.countReused(b, rep)
 	if err := firstError(b.quota.usedToday(ctx, s.lim), o.Tell.notify(ctx, s.backend, rep.Run)); err != nil {
@@ -182,6 +189,9 @@ func runOpening(rep jobs.EnqueueReport, b *batch, reuse *jobs.Lookup, planned *j
 	if rep.Reused > 0 {
 		_, words := placesOf(reuse)
 		line += fmt.Sprintf(", %s answered already (from %s)", humanize.Comma(rep.Reused), words)
+	}
+	if n := rep.OtherFields; n > 0 {
+		line += fmt.Sprintf(" (%s with other columns: their results carry the new values)", humanize.Comma(n))
 	}
 	left := b.Rows - rep.Taken - rep.Reused
 	line += "; " + b.quota.forecast(left, b.tokens/max(b.Rows, 1)*left, now).sentence(now)
