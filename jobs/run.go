@@ -182,6 +182,27 @@ func (r Run) Title() string {
 // one lane, since asynq fixes a server's queues when it is made.
 func Queue(p Priority, lane string) string { return "bulk-" + string(p) + "." + QueueSuffix(lane) }
 
+// SampleQueue is the queue of a lane's samples: only the process that tries a sample
+// serves its rows, and it serves no others.
+func SampleQueue(lane string) string { return "bulk-high.sample:" + QueueSuffix(lane) }
+
+// Queues are all queues of a lane.
+func Queues(lane string) []string {
+	var names []string
+	for _, p := range Priorities {
+		names = append(names, Queue(p, lane))
+	}
+	return append(names, SampleQueue(lane))
+}
+
+// Queue is where the tasks of a run's rows are.
+func (s Spec) Queue() string {
+	if s.Sample {
+		return SampleQueue(s.Lane)
+	}
+	return Queue(s.Priority, s.Lane)
+}
+
 // QueueSuffix names a lane in queue names: "project.model" for the usual lane
 // gemini/project/global/model; what differs from the usual is added. No '/',
 // which asynqmon's paths cannot carry.

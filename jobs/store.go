@@ -59,7 +59,7 @@ func NewStore(rdb redis.UniversalClient, o StoreOptions) *Store {
 }
 
 // queueOf is where a run's tasks are.
-func queueOf(spec Spec) string { return Queue(spec.Priority, spec.Lane) }
+func queueOf(spec Spec) string { return spec.Queue() }
 
 // taskOptions are those of every row's task: attempts, deadlines and ends are
 // the ledger's, so asynq is told to try for ever and to keep nothing. (Its

@@ -99,8 +99,8 @@ func (s *Sweeper) sweepQueues(ctx context.Context, r *Report) error {
 	}
 	var errs []error
 	for _, lane := range lanes {
-		for _, p := range jobs.Priorities {
-			errs = append(errs, s.sweepQueue(ctx, jobs.Queue(p, lane), r))
+		for _, queue := range jobs.Queues(lane) {
+			errs = append(errs, s.sweepQueue(ctx, queue, r))
 		}
 	}
 	return errors.Join(errs...)

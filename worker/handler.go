@@ -55,6 +55,9 @@ func (l *lane) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	if err != nil || t.Type() != jobs.TaskType {
 		return fmt.Errorf("not a row's task (type %q, id %q): %w", t.Type(), id, asynq.SkipRetry)
 	}
+	if err := l.anothers(task); err != nil {
+		return err
+	}
 	if _, busy := l.w.inHand.LoadOrStore(id, true); busy {
 		return waitFor("still in the hands of an earlier look; waits", 5*time.Second, l.w.cfg.Now())
 	}

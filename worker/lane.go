@@ -80,7 +80,7 @@ func (w *Worker) serve(name string) error {
 	if err != nil {
 		return err
 	}
-	if (w.cfg.Scope != limiter.Scope{}) && parsed.Scope() != w.cfg.Scope {
+	if (w.cfg.Scope != limiter.Scope{}) && parsed.Scope() != w.cfg.Scope || !w.serves(name) {
 		return nil
 	}
 	l := &lane{w: w, name: name, lane: parsed, slots: newSlots(w.cfg.Concurrency)}
@@ -97,20 +97,17 @@ func (l *lane) start() error {
 	if err := l.server.Start(l); err != nil {
 		return err
 	}
-	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.fleetIdle, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{}, homes: map[string][]string{}}
+	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.wanted, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{},
+		homes: map[string][]string{jobs.Queue(jobs.High, l.name): {jobs.SampleQueue(l.name)}}}
 	l.pulls.Go(func() { p.run(l.w.stopping) })
 	l.pulls.Go(func() { l.lineUp(l.w.stopping) })
 	return nil
 }
 
 func (l *lane) asynqConfig() asynq.Config {
-	queues := map[string]int{}
-	for p, weight := range queueWeights {
-		queues[jobs.Queue(p, l.name)] = weight
-	}
 	return asynq.Config{
 		Concurrency:              l.slots.size() + sweepSlots,
-		Queues:                   queues,
+		Queues:                   l.weights(),
 		TaskCheckInterval:        taskCheck,
 		DelayedTaskCheckInterval: forwardCheck,
 		// Longer than the longest call and its storing, or asynq would hand a
@@ -133,9 +130,6 @@ func (l *lane) taskError(ctx context.Context, _ *asynq.Task, err error) {
 	id, _ := asynq.GetTaskID(ctx)
 	l.w.cfg.Logger.Warn("task did not end", "task", id, "lane", l.name, "err", err)
 }
-
-// fleetIdle is how many calls the whole fleet could start now in this lane.
-func (l *lane) fleetIdle() int { return l.slots.idle() + l.w.registry.idleElsewhere(l.name) }
 
 func (l *lane) shutdown() {
 	l.pulls.Wait()

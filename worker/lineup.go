@@ -35,8 +35,7 @@ func (l *lane) lineUp(ctx context.Context) {
 
 // lineUpSome takes a batch of each queue. False: there was nothing.
 func (l *lane) lineUpSome(ctx context.Context) (some bool) {
-	for _, p := range jobs.Priorities {
-		queue := jobs.Queue(p, l.name)
+	for _, queue := range l.queues() {
 		ids, err := park(ctx, l.w.cfg.Redis, queue, l.w.cfg.Now().Add(parkedFor))
 		if err == nil && len(ids) > 0 {
 			some = true
@@ -76,7 +75,7 @@ func (l *lane) places(ctx context.Context, ids []string) []parked {
 // turns out to have its end keeps its time: asynq's handler acknowledges it then.
 func (l *lane) place(ctx context.Context, id string) parked {
 	task, err := jobs.ParseTaskID(id)
-	if err != nil {
+	if err != nil || l.anothers(task) != nil {
 		return parked{}
 	}
 	if _, busy := l.w.inHand.LoadOrStore(id, true); busy {

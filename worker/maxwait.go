@@ -22,7 +22,7 @@ func (l *lane) tooLong(j *job) bool {
 // without a call. What it waited for is what asynq shows of it; the deadline is the
 // one that holds now, whatever it was when the run's record was read.
 func (l *lane) expired(ctx context.Context, j *job) outcome {
-	last, err := l.w.cfg.Store.LastErrors(ctx, jobs.Queue(j.run.Spec.Priority, l.name), []jobs.Task{j.task})
+	last, err := l.w.cfg.Store.LastErrors(ctx, j.run.Spec.Queue(), []jobs.Task{j.task})
 	if err != nil {
 		last = []string{""} // the end matters more than its story
 	}

@@ -38,6 +38,10 @@ type Config struct {
 	// Scope is the provider project whose lanes are served: the client has one
 	// project's key. Zero serves all lanes.
 	Scope limiter.Scope
+	// Only is a run whose rows alone are made, of its own queue (jobs.Spec.Queue): a
+	// sample's. Such a worker is none of the fleet: nobody may count on it. The zero
+	// Run: all rows of the lanes that are served.
+	Only jobs.Run
 	// Concurrency is the number of calls in flight per lane in this process.
 	// Default 32.
 	Concurrency int
@@ -178,7 +182,11 @@ func (w *Worker) Info() WorkerInfo {
 func (w *Worker) Run(ctx context.Context) error {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){w.registry.run, w.aborts.run, w.deliverSpool, w.watchLanes, w.tellFailing} {
+	all := []func(context.Context){w.aborts.run, w.deliverSpool, w.watchLanes, w.tellFailing}
+	if w.all() {
+		all = append(all, w.registry.run)
+	}
+	for _, loop := range all {
 		loops.Go(func() { loop(background) })
 	}
 	var err error

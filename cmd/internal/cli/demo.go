@@ -143,7 +143,7 @@ func (b *backend) openStage(ctx context.Context) (*stage, error) {
 		stop()
 		return nil, err
 	}
-	e, err := b.newEngine(ctx, nil, nil)
+	e, err := b.newEngine(ctx, nil, nil, jobs.Run{})
 	if err != nil {
 		stop()
 		return nil, err

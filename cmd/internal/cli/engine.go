@@ -29,13 +29,14 @@ func (e *engine) count(r jobs.Result) {
 }
 
 // newEngine wires the way out, its client and the worker; sink and metrics may be nil.
-func (b *backend) newEngine(ctx context.Context, sink jobs.Sink, metrics *gemini.Metrics) (*engine, error) {
+// only is a sample that it is for; the zero Run: it is one of the fleet.
+func (b *backend) newEngine(ctx context.Context, sink jobs.Sink, metrics *gemini.Metrics, only jobs.Run) (*engine, error) {
 	out, err := b.newOutlet("worker", false, metrics)
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{outlet: out}
-	e.worker, err = b.newWorker(ctx, out, sink, e.count)
+	e.worker, err = b.newWorker(ctx, out, sink, e.count, only)
 	if err != nil {
 		out.close(b.log)
 		return nil, err
@@ -43,7 +44,7 @@ func (b *backend) newEngine(ctx context.Context, sink jobs.Sink, metrics *gemini
 	return e, nil
 }
 
-func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, onResult func(jobs.Result)) (*worker.Worker, error) {
+func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, onResult func(jobs.Result), only jobs.Run) (*worker.Worker, error) {
 	client, err := gemini.NewClient(ctx, out.transport, b.conf.apiURL())
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, on
 	}
 	return worker.New(worker.Config{
 		Redis: b.rdb, Store: b.store, Gate: b.lim, Client: client,
-		Scope: b.conf.scope(), Models: out.lanes,
+		Scope: b.conf.scope(), Models: out.lanes, Only: only,
 		Concurrency: b.conf.Worker.Concurrency,
 		CallTimeout: b.conf.Worker.CallTimeout, FlexTimeout: b.conf.Worker.FlexTimeout,
 		Attempts:  b.conf.Worker.Attempts,

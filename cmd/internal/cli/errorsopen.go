@@ -35,7 +35,7 @@ func (o *errorsOptions) noteRetries(ctx context.Context, be *backend, run jobs.R
 // retriedOf adds up what a run's rows failed of last: "overloaded 12, timeout 3";
 // "" when that is not known.
 func (b *backend) retriedOf(run jobs.Run) string {
-	tasks, err := asynq.NewInspectorFromRedisClient(b.rdb).ListRetryTasks(jobs.Queue(run.Spec.Priority, run.Spec.Lane), asynq.PageSize(sampledRetries))
+	tasks, err := asynq.NewInspectorFromRedisClient(b.rdb).ListRetryTasks(run.Spec.Queue(), asynq.PageSize(sampledRetries))
 	if err != nil && !errors.Is(err, asynq.ErrQueueNotFound) {
 		return "not known (" + err.Error() + ")"
 	}

@@ -267,7 +267,11 @@ func (s *session) close() {
 // work serves the queues until the run has ended, the sink fails or the user
 // interrupts; calls in flight end and are kept in each case.
 func (s *session) work(ctx context.Context, f *factory, run jobs.Run, sink jobs.Sink) error {
-	e, err := s.newEngine(ctx, sink, nil)
+	only := jobs.Run{}
+	if run.Spec.Sample {
+		only = run
+	}
+	e, err := s.newEngine(ctx, sink, nil, only)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *eng
 	bar := f.newBar(run.Title(), run.Rows)
 	defer bar.stop()
 	var why stall
+	var held sampleHold
 	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
 	for {
@@ -33,7 +34,11 @@ func (s *session) watchRun(ctx context.Context, f *factory, run jobs.Run, e *eng
 			if err := s.stopped(ctx, run); err != nil {
 				return false, err
 			}
-			s.sayStall(ctx, f.streams, &why, run, counts, f.now())
+			own := e.worker.Info()
+			if err := s.heldSample(ctx, &held, run, counts, own, e.worker.Stats(), f.now()); err != nil {
+				return false, err
+			}
+			s.sayStall(ctx, f.streams, &why, run, counts, f.now(), own)
 		}
 		select {
 		case <-ctx.Done():

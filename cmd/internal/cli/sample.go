@@ -26,7 +26,8 @@ func newSampleCmd(f *factory) *cobra.Command {
 		Long: "Makes a few random rows of INPUT now, shows what came back, and says what all rows are likely to\n" +
 			"cost and how long they take: the mean of the tried rows ± t·s/√n at 95 %, corrected for the\n" +
 			"input's size. The same seed tries the same rows, so that a changed prompt can be compared. What\n" +
-			"was paid for is kept: enqueue and run take these rows' answers over.",
+			"was paid for is kept: enqueue and run take these rows' answers over. It calls at once, whatever\n" +
+			"--window says, and none but its own rows; what is paused it does not wait for.",
 		Args: inputArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runSample(cmd.Context(), f, o, cmd, args) },
 	}
@@ -71,6 +72,9 @@ func runSample(ctx context.Context, f *factory, o *sampleOptions, cmd *cobra.Com
 	if err != nil {
 		return err
 	}
+	if w := b.Spec.Steer.Window; w != "" {
+		f.say("the window (%s) is for run and enqueue: a sample calls now", w)
+	}
 	t, err := o.try(ctx, f, s, picked)
 	if t.run.ID == "" {
 		return err
@@ -81,6 +85,10 @@ func runSample(ctx context.Context, f *factory, o *sampleOptions, cmd *cobra.Com
 		}
 	}
 	r := o.report(t)
+	var held *heldError
+	if len(t.made) == 0 && errors.As(err, &held) {
+		return err // there is nothing to show
+	}
 	if len(t.made) > 0 {
 		if err := f.projection(ctx, s, b, &r); err != nil {
 			return err

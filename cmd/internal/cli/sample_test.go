@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/worker"
 )
 
 // TestReuseOfSampleAndPlan: sample takes over what is answered unless --force or
@@ -83,5 +86,64 @@ func TestSampleSpent(t *testing.T) {
 	r := (&sampleOptions{}).report(tried{run: s.run, spent: got, made: []jobs.Result{{Row: "r0", Status: "done"}}})
 	if r.Spent != 77 || r.Failed != 0 {
 		t.Errorf("the report is %+v", r)
+	}
+}
+
+// TestSampleHeld: a sample ends with the reason where it would keep somebody waiting,
+// and waits for what ends soon; another run is not touched.
+func TestSampleHeld(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	now := time.Now()
+	counts, err := s.be.store.Counts(t.Context(), s.run.ID)
+	s.check(err)
+	held := func(x *sampleHold, st worker.Stats, after time.Duration) string {
+		err := (&session{backend: s.be}).heldSample(t.Context(), x, s.run, counts, worker.WorkerInfo{}, st, now.Add(after))
+		var coded *codedError
+		if errors.As(err, &coded) && coded.code == exitStopped {
+			return err.Error()
+		}
+		s.check(err)
+		return ""
+	}
+	s.run.Spec.Sample = true
+	if got := held(&sampleHold{}, worker.Stats{}, 0); got != "" {
+		t.Errorf("nothing holds it: %s", got)
+	}
+	until := now.Add(time.Hour)
+	s.check(s.be.lim.Pause(t.Context(), limiter.Pause{Class: "bulk", Reason: "operator", Owner: "ada", Detail: "deploy", Until: until}))
+	s.run.Spec.Class = "bulk"
+	if got := held(&sampleHold{}, worker.Stats{}, 0); !strings.Contains(got, "ada") || !strings.Contains(got, clock(until, now)) || !strings.Contains(got, "the same command goes on") {
+		t.Errorf("paused: %q", got)
+	}
+	if got := held(&sampleHold{}, worker.Stats{InFlight: 1}, 0); got != "" {
+		t.Errorf("a call is out: %s", got)
+	}
+	s.run.Spec.Sample = false
+	if got := held(&sampleHold{}, worker.Stats{}, 0); got != "" {
+		t.Errorf("another run: %s", got)
+	}
+	s.run.Spec.Sample, s.run.Spec.Class = true, "other"
+	st := worker.Stats{Lanes: []worker.LaneStats{{Waiting: "waiting for quota (rpd)", Until: now.Add(9 * time.Hour)}}}
+	x := &sampleHold{}
+	if got := held(x, st, 0) + held(x, st, 30*time.Second); got != "" {
+		t.Errorf("too soon: %s", got)
+	}
+	if got := held(x, st, time.Minute); !strings.Contains(got, "waiting for quota (rpd) until "+clock(now.Add(9*time.Hour), now)) {
+		t.Errorf("a wait for the day: %q", got)
+	}
+	for want, h := range map[string]hold{
+		"":      {},
+		"far":   {why: "far", until: now.Add(time.Hour)},
+		"never": {why: "never"},
+	} {
+		if got := longHold(h, now); got != want {
+			t.Errorf("%+v: %q", h, got)
+		}
+	}
+	for _, h := range []hold{{why: "soon", until: now.Add(time.Minute)}, {why: "calls fail", failing: true}} {
+		if got := longHold(h, now); got != "" {
+			t.Errorf("%+v: %q", h, got)
+		}
 	}
 }

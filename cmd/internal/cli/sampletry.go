@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -41,7 +42,8 @@ func (o *sampleOptions) try(ctx context.Context, f *factory, s *session, p *jobs
 	}
 	t.spent, err = s.priced(ctx, f, t.run, func() error { return s.tryOpen(ctx, f, t.run, p.Name, sink) })
 	after := context.WithoutCancel(ctx)
-	if ctx.Err() != nil {
+	var held *heldError
+	if ctx.Err() != nil || errors.As(err, &held) {
 		if _, cancelErr := s.store.Cancel(after, t.run.ID); cancelErr != nil {
 			s.log.Warn("rows of the sample that are left are still enqueued", "run", t.run.ID, "err", cancelErr)
 		}

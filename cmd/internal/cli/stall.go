@@ -32,8 +32,9 @@ func (x *stall) due(done int64, now time.Time) bool {
 	return true
 }
 
-// sayStall tells why a run does not move; what cannot be looked up is not told.
-func (b *backend) sayStall(ctx context.Context, s *streams, x *stall, run jobs.Run, c jobs.Counts, now time.Time) {
+// sayStall tells why a run does not move; what cannot be looked up is not told. own is
+// a worker that serves it, whether or not it is one of the fleet.
+func (b *backend) sayStall(ctx context.Context, s *streams, x *stall, run jobs.Run, c jobs.Counts, now time.Time, own ...worker.WorkerInfo) {
 	if !x.due(c.Total()-c.Open(), now) {
 		return
 	}
@@ -45,6 +46,7 @@ func (b *backend) sayStall(ctx context.Context, s *streams, x *stall, run jobs.R
 	if err != nil {
 		return
 	}
+	fleet = append(fleet, own...)
 	why := "no worker serves its lane: start one with `nightshift worker`"
 	if n, _ := worker.Serving(b.living(fleet), run.Spec.Lane); n > 0 || pauseOf(pauses, run) != nil {
 		h, err := b.runHold(ctx, run, pauses, fleet, now)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nightshift/jobs"
 	"nightshift/scheduler"
 	"nightshift/worker"
 )
@@ -44,7 +45,7 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 		return err
 	}
 	defer watched.close()
-	e, err := be.newEngine(ctx, nil, watched.metrics())
+	e, err := be.newEngine(ctx, nil, watched.metrics(), jobs.Run{})
 	if err != nil {
 		return err
 	}
