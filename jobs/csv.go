@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// csvReader reads CSV with a header line. A line break inside quotes that is
-// CR LF becomes LF (encoding/csv does that); a bare CR stays.
+// csvReader reads CSV with a header line. Cells are what they are in the file, byte for
+// byte, line breaks inside quotes too.
 type csvReader struct {
 	r      *csv.Reader
 	window *csvWindow
@@ -22,7 +22,7 @@ type csvReader struct {
 }
 
 func newCSVReader(r io.Reader, comma rune, maxRecord int) *csvReader {
-	w := &csvWindow{r: r, comma: comma, max: int64(maxRecord), line: 1}
+	w := &csvWindow{r: r, comma: comma, max: int64(maxRecord), line: 1, keep: crKeeper{comma: string(comma)}}
 	c := csv.NewReader(w)
 	c.Comma = comma
 	c.FieldsPerRecord = -1
@@ -65,7 +65,7 @@ func (c *csvReader) readHeader() []Problem {
 	if err != nil {
 		return []Problem{*c.headerFault(err)}
 	}
-	for _, cell := range cells {
+	for _, cell := range restoreCRs(cells) {
 		c.header = append(c.header, strings.TrimSpace(cell))
 	}
 	c.names = quotedNames(c.header)
@@ -142,7 +142,7 @@ func (c *csvReader) next() (rec record, p *Problem, err error) {
 			Remedy: "a cell with a comma or a line break in it needs quotes around it",
 		}, nil
 	}
-	c.object = csvObject(c.object[:0], c.names, cells)
+	c.object = csvObject(c.object[:0], c.names, restoreCRs(cells))
 	rec.object = c.object
 	return rec, nil, nil
 }

@@ -21,6 +21,7 @@ type csvWindow struct {
 	at    int64
 	start int64 // where the current record begins
 	line  int   // where that is, or blank lines before it are
+	keep  crKeeper
 }
 
 // begin takes what comes next for a record.
@@ -42,6 +43,7 @@ func (w *csvWindow) Read(p []byte) (int, error) {
 	}
 	n, err := w.r.Read(p)
 	w.buf = append(w.buf, p[:n]...)
+	w.keep.hide(p[:n])
 	return n, err
 }
 

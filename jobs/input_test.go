@@ -86,7 +86,7 @@ func refused(t *testing.T, in Input, spec Spec) string {
 
 func TestCSVRecordsAreNotLines(t *testing.T) {
 	content := "id,text\r\na,\"one\r\n\r\ntwo, three\"\r\nb,\"x\rbare\"\r\nc,\"say \"\"hi\"\"\"\r\n"
-	wantEqual(t, prompts(t, "r.csv", content, "{{.text}}"), "a=one\n\ntwo, three", "b=x\rbare", "c=say \"hi\"")
+	wantEqual(t, prompts(t, "r.csv", content, "{{.text}}"), "a=one\r\n\r\ntwo, three", "b=x\rbare", "c=say \"hi\"")
 }
 
 func TestLinesOfRecords(t *testing.T) {

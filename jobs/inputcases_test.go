@@ -19,12 +19,35 @@ import (
 
 func TestCase88QuotedNewlinesAreNoRows(t *testing.T) {
 	content := "id,text\r\na,\"one\r\n\r\ntwo\"\r\nb,\"three\r\n\r\nfour\"\r\nc,\"five\r\nsix\"\r\n"
-	wantEqual(t, prompts(t, "r.csv", content, "{{.text}}"), "a=one\n\ntwo", "b=three\n\nfour", "c=five\nsix")
+	wantEqual(t, prompts(t, "r.csv", content, "{{.text}}"), "a=one\r\n\r\ntwo", "b=three\r\n\r\nfour", "c=five\r\nsix")
 }
 
-// TestCase89BareCR: CR LF inside quotes becomes LF, a bare CR stays.
-func TestCase89BareCR(t *testing.T) {
-	wantEqual(t, prompts(t, "r.csv", "id,text\na,\"x\ry\r\nz\nw\"\n", "{{.text}}"), "a=x\ry\nz\nw")
+// TestCase89LineBreaksInCells: they stay what they are, byte for byte, whatever ends
+// the lines.
+func TestCase89LineBreaksInCells(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n"} {
+		content := "id,\"te\"\"xt\",b" + end + "a,\"x\ry\r\nz\nw\"\"\r\"\"\r\n\",\"\"" + end + "b,,\"\r\"" + end
+		wantEqual(t, prompts(t, "r.csv", content, `{{index . "te\"xt"}}|{{.b}}`), "a=x\ry\r\nz\nw\"\r\"\r\n|", "b=|\r")
+	}
+	rows, err := read(t, Input{Path: file(t, "r.csv", []byte("id；text\r\na；\"x；\r\ny\"\r\n")), Delimiter: '；'}, specOf("{{.text}}"))
+	if err != nil || len(rows) != 1 || rows[0].Prompt != "x；\r\ny" {
+		t.Errorf("a wide delimiter: %+v (%v)", rows, err)
+	}
+}
+
+// TestCRKeeper: what is hidden are CRs inside quotes alone, however the text is cut.
+func TestCRKeeper(t *testing.T) {
+	text := "id,t\r\n\"a\r\",\"x\"\"\r\"\"\r\"\r\nb,5\"\r\nc,\"\"\r\nd,\"\r\n"
+	want := "id,t\r\n\"a\xff\",\"x\"\"\xff\"\"\xff\"\r\nb,5\"\r\nc,\"\"\r\nd,\"\xff\n"
+	for size := 1; size <= len(text); size++ {
+		k, got := crKeeper{comma: ","}, []byte(text)
+		for at := 0; at < len(got); at += size {
+			k.hide(got[at:min(at+size, len(got))])
+		}
+		if string(got) != want {
+			t.Errorf("pieces of %d:\ngot  %q\nwant %q", size, got, want)
+		}
+	}
 }
 
 func TestCase91And92CSVFaults(t *testing.T) {
