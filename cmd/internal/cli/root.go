@@ -76,6 +76,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("see", newStatusCmd(f), newWatchCmd(f), newWhyCmd(f), newQuotaCmd(f), newSpendCmd(f), newHealthCmd(f), newEventsCmd(f), newAlertsCmd(f), newHooksCmd(f), newClassifyCmd(f), newSetCmd(f), newPauseCmd(f), newResumeCmd(f), newRampCmd(f))
 	add("fleet", newWorkerCmd(f), newGatewayCmd(f), newSchedulerCmd(f), newSchedulesCmd(f), newDashboardCmd(f), newGeminiSimCmd(f))
 	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f), newKeysCmd(f))
+	onlyOnce(root)
 	root.SetHelpCommand(newHelpCmd())
 	root.SetUsageFunc(showUsage)
 	fitLong(root)
