@@ -42,6 +42,20 @@ func TestReportOfDroppedRows(t *testing.T) {
 	}
 }
 
+// TestReportOfUnseenCalls: calls whose worker died are no part of the cost, and are said.
+func TestReportOfUnseenCalls(t *testing.T) {
+	t.Parallel()
+	r := sampleReport()
+	const words = "Not in this: up to 11 calls whose answer was never seen, since their worker died"
+	if out := rendered(t, r, "markdown"); strings.Contains(out, "Not in this") {
+		t.Error(out)
+	}
+	r.Cost.Unseen = 11
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, words) {
+		t.Errorf("no %q in\n%s", words, out)
+	}
+}
+
 // TestReportOfCancelledRun: nothing is expected of what somebody stopped.
 func TestReportOfCancelledRun(t *testing.T) {
 	t.Parallel()

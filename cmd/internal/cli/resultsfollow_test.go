@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"nightshift/jobs"
 )
@@ -78,6 +79,29 @@ func TestFollow(t *testing.T) {
 	w = &follower{be: s.be, run: s.run, have: map[lineDigest]lineDigest{}}
 	if _, err := w.open(path); err == nil || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("a file of something else: %v", err)
+	}
+}
+
+// TestFollowOtherFields: a row whose fields an update changed is written once more, also
+// when they become what they were at first: a row's last line counts.
+func TestFollowOtherFields(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	var b strings.Builder
+	w := &follower{be: s.be, run: s.run, out: &b, have: map[lineDigest]lineDigest{}}
+	at := time.Date(2026, 11, 30, 20, 0, 0, 0, time.UTC)
+	for _, price := range []string{"1", "2", "2", "1"} {
+		line, err := jobs.Result{Row: "r0", Status: "done", Finished: at, Fields: []byte(`{"price":` + price + `}`)}.Line()
+		s.check(err)
+		s.check(w.put(line))
+	}
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		_, price, _ := strings.Cut(line, `"price":`)
+		got = append(got, price[:1])
+	}
+	if strings.Join(got, " ") != "1 2 1" {
+		t.Errorf("written were %v, want 1 2 1", got)
 	}
 }
 
