@@ -69,7 +69,8 @@ type BreakerState struct {
 	Opened bool `json:"opened,omitempty"`
 }
 
-// String says in a sentence what is closed, why, until when, and who may lift it.
+// String says in a sentence what is closed, why, until when (as Instants), and who may
+// lift it.
 func (s BreakerState) String() string {
 	what := "all calls to the provider's project are held back"
 	if s.Scope == BreakLane {
@@ -77,19 +78,18 @@ func (s BreakerState) String() string {
 	}
 	text := what + ": " + cmp.Or(s.Detail, string(s.Reason)) + "; "
 	if !s.Until.IsZero() {
-		text += "until " + s.Until.UTC().Format(breakerLayout) + ", "
+		text += "until " + Instant(s.Until) + ", "
 	}
-	text += "one call looks again at " + s.Next.UTC().Format(breakerLayout)
+	looks := Instant(s.Next)
 	if s.Phase == BreakerProbing {
-		text = strings.TrimSuffix(text, s.Next.UTC().Format(breakerLayout)) + "this moment"
+		looks = "this moment"
 	}
+	text += "one call looks again at " + looks
 	if s.Lift != "" {
 		text += "; " + s.Lift
 	}
 	return text
 }
-
-const breakerLayout = "2006-01-02 15:04:05 UTC"
 
 // probeLease is how long one look keeps others from looking: longer ones are not
 // waited for.

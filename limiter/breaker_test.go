@@ -303,7 +303,7 @@ func TestBadTrips(t *testing.T) {
 func TestBreakerWords(t *testing.T) {
 	s := BreakerState{Scope: BreakProject, Phase: BreakerOpen, Detail: "the monthly cap is reached", Until: noon.Add(20 * time.Hour),
 		Next: noon.Add(time.Hour), Lift: "raise the cap"}
-	want := "all calls to the provider's project are held back: the monthly cap is reached; until 2026-11-30 08:00:00 UTC, one call looks again at 2026-11-29 13:00:00 UTC; raise the cap"
+	want := "all calls to the provider's project are held back: the monthly cap is reached; until 2026-11-30T08:00:00Z, one call looks again at 2026-11-29T13:00:00Z; raise the cap"
 	if got := s.String(); got != want {
 		t.Errorf("%s", got)
 	}

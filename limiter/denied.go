@@ -145,7 +145,7 @@ func (d *Denied) Error() string {
 	}
 	when := "retry in " + d.RetryAfter().Round(time.Millisecond).String()
 	if d.RetryAfter() > time.Hour {
-		when = "retry at " + d.RetryAt.UTC().Format("2006-01-02 15:04 MST")
+		when = "retry at " + Instant(d.RetryAt)
 	}
 	return fmt.Sprintf("no permit for %s as %s: %s%s, %s", d.Model, d.Class, d.Reason, what, when)
 }

@@ -36,6 +36,18 @@ type Event struct {
 	Data    map[string]string `json:"data,omitempty"`
 }
 
+// DataHappened is the field of Event.Data that has when it did happen, in RFC 3339, where
+// that was noticed later.
+const DataHappened = "happened"
+
+// Happened is when it did, as far as that is known: it may have been noticed later, At.
+func (e Event) Happened() time.Time {
+	if t, err := time.Parse(time.RFC3339Nano, e.Data[DataHappened]); err == nil && t.Before(e.At) {
+		return t
+	}
+	return e.At
+}
+
 func (e Event) check() error {
 	if e.Kind == "" {
 		return wrong("event.kind", "is empty")

@@ -58,7 +58,7 @@ type Lowering struct {
 	Until time.Time `json:"until"` // when all of it is back, if nothing is refused meanwhile
 }
 
-// String is for people: "lowered by 12 % until 03:40".
+// String is for people: "lowered by 12 % until " and an Instant.
 func (l Lowering) String() string {
-	return fmt.Sprintf("lowered by %s until %s", percent(l.PPM), l.Until.Format("15:04"))
+	return fmt.Sprintf("lowered by %s until %s", percent(l.PPM), Instant(l.Until))
 }

@@ -112,7 +112,7 @@ func (v laneView) learnedFloor(d, i int) (string, bool) {
 		return "", false
 	case v.learned.Until <= v.now:
 		return fmt.Sprintf("floor %s: what was learned ended at %s, no scheduler renews it", roughly(low, p.limit),
-			time.UnixMilli(v.learned.Until).UTC().Format("15:04 MST")), true
+			Instant(time.UnixMilli(v.learned.Until))), true
 	case v.lows == nil || v.lows[d*len(v.plan.classes)+i] < 0:
 		return "", false
 	case low > f.Amount && own > nowFloorPPM:

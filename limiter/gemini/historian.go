@@ -168,7 +168,7 @@ func (h *Historian) fine(ctx context.Context, now time.Time) error {
 
 func (h *Historian) fineBlock(ctx context.Context, index int64, now time.Time, final bool) error {
 	begin := tierFine.begin(index)
-	until := earlier(now.Truncate(tierFine.step), begin.Add(tierFine.block))
+	until := limiter.Earlier(now.Truncate(tierFine.step), begin.Add(tierFine.block))
 	d, err := h.raw.fine(ctx, begin, int(until.Sub(begin)/tierFine.step))
 	if err != nil {
 		return err

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // answer makes series of what was read.
 func (r *historyReader) answer() *HistoryData {
-	d := &HistoryData{From: r.q.From, To: r.q.To, Step: r.step, N: r.n, Known: earlier(r.known, r.q.To)}
+	d := &HistoryData{From: r.q.From, To: r.q.To, Step: r.step, N: r.n, Known: limiter.Earlier(r.known, r.q.To)}
 	whole := columns{}
 	for name, cols := range r.all.series {
 		s := HistorySeries{Name: r.shown(name)}
@@ -24,7 +26,7 @@ func (r *historyReader) answer() *HistoryData {
 	d.Groups = r.largest(d.Groups)
 	r.points(d)
 	d.Levels = r.levels()
-	d.Missing = missing(r.q.From, earlier(r.q.To, r.now), r.found)
+	d.Missing = missing(r.q.From, limiter.Earlier(r.q.To, r.now), r.found)
 	return d
 }
 
@@ -133,9 +135,9 @@ func missing(from, to time.Time, found []Interval) (out []Interval) {
 	at := from
 	for _, f := range found {
 		if f.From.After(at) && at.Before(to) {
-			out = append(out, Interval{at, earlier(f.From, to)})
+			out = append(out, Interval{at, limiter.Earlier(f.From, to)})
 		}
-		at = later(at, f.To)
+		at = limiter.Later(at, f.To)
 	}
 	if at.Before(to) {
 		out = append(out, Interval{at, to})

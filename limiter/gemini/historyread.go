@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"nightshift/limiter"
 )
 
 // historyPoints is how many points an answer has at most.
@@ -147,17 +149,17 @@ func (r *historyReader) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		end := earlier(r.q.To, tierCoarse.begin(done+1))
+		end := limiter.Earlier(r.q.To, tierCoarse.begin(done+1))
 		if err := r.blocks(ctx, tierCoarse, at, end); err != nil {
 			return err
 		}
-		at = later(at, end)
+		at = limiter.Later(at, end)
 	}
-	end := earlier(r.q.To, tierFine.begin(tierFine.index(r.now)+1))
+	end := limiter.Earlier(r.q.To, tierFine.begin(tierFine.index(r.now)+1))
 	if err := r.blocks(ctx, tierFine, at, end); err != nil {
 		return err
 	}
-	return r.tail(ctx, later(at, r.known))
+	return r.tail(ctx, limiter.Later(at, r.known))
 }
 
 // done is the last block of a tier that will not change; -1 when there is none.
@@ -220,8 +222,8 @@ func (r *historyReader) some(ctx context.Context, t historyTier, v historyView, 
 }
 
 func (r *historyReader) takeBlock(p packedBlock, from time.Time) error {
-	r.known = later(r.known, p.until)
-	r.found = append(r.found, Interval{later(p.begin, from), earlier(p.begin.Add(time.Duration(p.n)*p.step), p.until)})
+	r.known = limiter.Later(r.known, p.until)
+	r.found = append(r.found, Interval{limiter.Later(p.begin, from), limiter.Earlier(p.begin.Add(time.Duration(p.n)*p.step), p.until)})
 	names := map[string]string{}
 	return p.each(func(series string) bool {
 		name, ok := r.group(series)
@@ -241,8 +243,8 @@ func (r *historyReader) count(name string, at, from time.Time, field int, n int6
 
 // tail reads what no block has yet.
 func (r *historyReader) tail(ctx context.Context, from time.Time) error {
-	from = later(from, r.now.Add(-tenantKept)).Truncate(tierFine.step)
-	to := earlier(r.q.To, r.now.Truncate(tierFine.step).Add(tierFine.step)) // with what is counted now
+	from = limiter.Later(from, r.now.Add(-tenantKept)).Truncate(tierFine.step)
+	to := limiter.Earlier(r.q.To, r.now.Truncate(tierFine.step).Add(tierFine.step)) // with what is counted now
 	n := int((to.Sub(from) + tierFine.step - 1) / tierFine.step)
 	if n <= 0 {
 		return nil
@@ -262,21 +264,7 @@ func (r *historyReader) tail(ctx context.Context, from time.Time) error {
 			}
 		}
 	}
-	r.known = earlier(to, r.now)
+	r.known = limiter.Earlier(to, r.now)
 	r.found = append(r.found, Interval{from, to})
 	return nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -38,7 +38,7 @@ func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, s
 	if err != nil {
 		return nil, err
 	}
-	from = later(from, to.Add(-step.Kept()-step.Width()))
+	from = limiter.Later(from, to.Add(-step.Kept()-step.Width()))
 	got, err = addPacked(ctx, rdb, keys, step, from, to, got)
 	if err != nil {
 		return nil, fmt.Errorf("gemini: usage: %w", err)

@@ -33,7 +33,7 @@ const forecastDays, fewDays = 28, 3
 // a meter counts days.
 func ReadSpendForecast(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, now time.Time, zone *time.Location) (SpendForecast, error) {
 	now = now.In(zone)
-	samples, err := ReadMoney(ctx, rdb, scope, earlier(monthBegin(now), now.AddDate(0, 0, -forecastDays)), now)
+	samples, err := ReadMoney(ctx, rdb, scope, limiter.Earlier(monthBegin(now), now.AddDate(0, 0, -forecastDays)), now)
 	if err != nil {
 		return SpendForecast{}, err
 	}
