@@ -80,16 +80,12 @@ func part(n, all int64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-// shortTime is "5m" and "4h" where there are no smaller parts.
+// shortTime is a length of time to the minute, of less than one to the second.
 func shortTime(d time.Duration) string {
-	s := d.Round(time.Second).String()
 	if d >= time.Minute {
-		s = strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+		return limiter.ShortDuration(d.Round(time.Minute))
 	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return limiter.ShortDuration(d.Round(time.Second))
 }
 
 // queues tells of lines that grow and go on growing: what somebody enqueued at once

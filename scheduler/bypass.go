@@ -65,7 +65,7 @@ func (w *BypassWatch) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	refused, err := w.Source.Rejections(ctx, later(w.seen, now.Add(-time.Minute)))
+	refused, err := w.Source.Rejections(ctx, limiter.Later(w.seen, now.Add(-time.Minute)))
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (w *BypassWatch) Look(ctx context.Context) error {
 	var errs []error
 	for _, r := range last {
 		errs = append(errs, w.estimate(ctx, r, now))
-		w.seen = later(w.seen, r.At) // one that cannot be judged now never can
+		w.seen = limiter.Later(w.seen, r.At) // one that cannot be judged now never can
 	}
 	return errors.Join(errs...)
 }

@@ -42,7 +42,7 @@ func (c *Control) Pause(ctx context.Context, q PauseRequest) (Effect, error) {
 func pauseText(what string, p limiter.Pause) string {
 	s := what + " is paused for reason " + p.Reason
 	if !p.Until.IsZero() {
-		s += " until " + p.Until.Format(untilLayout)
+		s += " until " + limiter.Instant(p.Until)
 	}
 	if p.Detail != "" {
 		s += ": " + p.Detail
@@ -104,11 +104,8 @@ func resumeText(what string, until time.Time) string {
 	if until.IsZero() {
 		return what + " is resumed"
 	}
-	return fmt.Sprintf("%s is resumed, the monitor is overruled until %s", what, until.Format(untilLayout))
+	return fmt.Sprintf("%s is resumed, the monitor is overruled until %s", what, limiter.Instant(until))
 }
-
-// untilLayout has the day too: an event is read on another one.
-const untilLayout = "Mon 15:04:05 MST"
 
 // Describe is Target.Describe with a run's name, where it has one.
 func (c *Control) Describe(ctx context.Context, t Target) string {

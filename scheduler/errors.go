@@ -38,7 +38,7 @@ type PastError struct {
 
 func (e *PastError) Error() string {
 	return fmt.Sprintf("pause of %s until %s: that is %s ago", e.Target,
-		e.Until.Format("2006-01-02 15:04:05 MST"), e.Now.Sub(e.Until).Round(time.Second))
+		e.Until.Local().Format("2006-01-02 15:04:05 MST"), e.Now.Sub(e.Until).Round(time.Second))
 }
 
 // HeldError refuses a resume: a reason that is not the operator's holds.
@@ -53,9 +53,9 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	s := fmt.Sprintf("%s is paused for reason %s since %s", e.Target, e.Reason, e.Since.Format("15:04:05"))
+	s := fmt.Sprintf("%s is paused for reason %s since %s", e.Target, e.Reason, e.Since.Local().Format("15:04:05 MST"))
 	if e.Through != "" {
-		s = fmt.Sprintf("%s is closed: %s is paused for reason %s since %s", e.Target, e.Through, e.Reason, e.Since.Format("15:04:05"))
+		s = fmt.Sprintf("%s is closed: %s is paused for reason %s since %s", e.Target, e.Through, e.Reason, e.Since.Local().Format("15:04:05 MST"))
 	}
 	if e.Detail != "" {
 		s += " (" + e.Detail + ")"

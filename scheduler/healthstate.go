@@ -104,7 +104,7 @@ func (s State) held(l Look) (State, []Action) {
 	if !l.Hold.Open || s.Phase == Healthy {
 		return s, nil
 	}
-	text := fmt.Sprintf("bulk resumes: overridden by %s until %s", l.Hold.By, l.Hold.Until.Format("15:04:05"))
+	text := fmt.Sprintf("bulk resumes: overridden by %s until %s", l.Hold.By, limiter.Instant(l.Hold.Until))
 	return s.enter(Healthy, l), []Action{{limiter.EventResume, text}}
 }
 

@@ -129,7 +129,7 @@ func (w Watch) see(samples []gemini.UsageSample, now time.Time, over time.Durati
 		if !slices.Contains(w.Classes, s.Class) || s.Calls == 0 {
 			continue
 		}
-		v.Data = later(v.Data, sooner(s.At.Add(gemini.Step5s.Width()), now))
+		v.Data = limiter.Later(v.Data, limiter.Earlier(s.At.Add(gemini.Step5s.Width()), now))
 		add(s.Class, s.Feature, s)
 		if _, own := w.Features[s.Feature]; !own {
 			add(s.Class, "", s)
@@ -140,20 +140,6 @@ func (w Watch) see(samples []gemini.UsageSample, now time.Time, over time.Durati
 		v.Rows = append(v.Rows, w.row(k[0], k[1], sums[k]))
 	}
 	return v
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func sooner(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func (w Watch) row(class, feature string, s *gemini.UsageSample) FeatureHealth {

@@ -50,7 +50,7 @@ func (e RunEvent) ofRun() bool { return e.Kind != HookAlert && e.Kind != HookRec
 type RunEvent struct {
 	Run  string    `json:"run"`  // its id; of a missed period the schedule's name
 	Kind string    `json:"kind"` // of RunEvents
-	At   time.Time `json:"at"`   // zero: now, by Redis's clock
+	At   time.Time `json:"at"`   // when it happened, which may be before anybody saw it; zero: now, by Redis's clock
 	Text string    `json:"text"` // one line for people, without the run's name at its beginning: "90 % of its $5.00 are spent"
 	// Occasion tells apart what can happen to a run several times: of the same run,
 	// kind and occasion the second telling is nothing. "" is for what happens once.
@@ -84,11 +84,11 @@ func (c *Control) TellRun(ctx context.Context, e RunEvent) error {
 	if e.Run == "" || !slices.Contains(RunEvents, e.Kind) {
 		return &ConfigError{"event", fmt.Sprintf("%q of run %q: want a run, and one of %s", e.Kind, e.Run, strings.Join(RunEvents, ", "))}
 	}
-	if e.At.IsZero() {
-		now, err := c.now(ctx)
-		if err != nil {
-			return err
-		}
+	now, err := c.now(ctx)
+	if err != nil {
+		return err
+	}
+	if e.At.IsZero() || e.At.After(now) {
 		e.At = now
 	}
 	text, err := json.Marshal(e)
@@ -101,19 +101,26 @@ func (c *Control) TellRun(ctx context.Context, e RunEvent) error {
 		return fmt.Errorf("telling that run %s is %s: %w", e.Run, e.Kind, err)
 	}
 	if first == 1 {
-		c.noteRun(ctx, e)
+		c.noteRun(ctx, e, now)
 	}
 	return nil
 }
 
-// noteRun puts it among the events of everybody.
-func (c *Control) noteRun(ctx context.Context, e RunEvent) {
+// seenLate is from how much later on something counts as noticed after it happened.
+const seenLate = time.Minute
+
+// noteRun puts it among the events of everybody, with when it happened.
+func (c *Control) noteRun(ctx context.Context, e RunEvent, now time.Time) {
 	text := c.Describe(ctx, Target{Run: e.Run}) + " " + runEventWords[e.Kind]
 	if e.Text != "" {
 		text += ": " + e.Text
 	}
 	c.log().Info(text, "event", EventRun, "run", e.Run, "kind", e.Kind)
-	err := c.Limiter.Note(context.WithoutCancel(ctx), limiter.Event{Kind: EventRun, Subject: e.Run, Text: text, Data: map[string]string{"run_event": e.Kind}})
+	data := map[string]string{"run_event": e.Kind}
+	if now.Sub(e.At) >= seenLate {
+		data[limiter.DataHappened] = e.At.UTC().Format(time.RFC3339Nano)
+	}
+	err := c.Limiter.Note(context.WithoutCancel(ctx), limiter.Event{Kind: EventRun, Subject: e.Run, Text: text, Data: data})
 	if err != nil {
 		c.log().Warn("an event was not kept", "event", EventRun, "err", err)
 	}

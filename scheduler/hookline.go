@@ -22,7 +22,7 @@ func dueLines(all []Delivery, now time.Time) map[string][][]Delivery {
 	out := map[string][][]Delivery{}
 	for _, at := range due {
 		slices.SortStableFunc(lines[at], func(a, b Delivery) int {
-			return cmp.Or(a.First.Compare(b.First), a.Event.At.Compare(b.Event.At), lifeOrder(a.Event.Kind)-lifeOrder(b.Event.Kind))
+			return cmp.Or(a.First.Compare(b.First), begins(a)-begins(b), a.Event.At.Compare(b.Event.At), lifeOrder(a.Event.Kind)-lifeOrder(b.Event.Kind))
 		})
 		if first := lines[at][0]; first.Failed == "" && first.Next.After(now) {
 			continue // another process is about to tell it, or was when it died
@@ -31,6 +31,9 @@ func dueLines(all []Delivery, now time.Time) map[string][][]Delivery {
 	}
 	return out
 }
+
+// begins puts a run's begin first: of one that nobody saw only a bound is known.
+func begins(d Delivery) int { return min(lifeOrder(d.Event.Kind), 1) }
 
 // lifeOrder decides between events of one moment.
 func lifeOrder(kind string) int {

@@ -20,6 +20,7 @@ type Hooks struct {
 	Report  func(ctx context.Context, run string) (RunReport, error)
 	Command HookCommand
 	Base    http.RoundTripper // nil is http.DefaultTransport
+	Zone    *time.Location    // of the times that receivers read; nil: in RFC 3339 as they are kept
 
 	going sync.WaitGroup
 	mu    sync.Mutex
@@ -114,7 +115,7 @@ func (h *Hooks) tellLine(ctx context.Context, line []Delivery) {
 			if again.IsZero() {
 				break
 			}
-			behind.Next = maxTime(behind.Next, again)
+			behind.Next = limiter.Later(behind.Next, again)
 			err = errors.Join(err, h.Control.put(context.WithoutCancel(ctx), behind))
 		}
 		if err != nil {
@@ -162,6 +163,7 @@ func (h *Hooks) deliver(ctx context.Context, d Delivery) (again time.Time, err e
 
 // attempt tells one hook of one event, now.
 func (h *Hooks) attempt(ctx context.Context, hook Hook, d Delivery, now time.Time) error {
+	d.Event = d.Event.in(h.Zone, now)
 	var report RunReport
 	if h.Report != nil && d.Event.ofRun() {
 		var err error

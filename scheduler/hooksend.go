@@ -12,9 +12,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // attemptError is why an attempt failed, without the address.
@@ -95,6 +98,21 @@ func (e RunEvent) sentence(title string) string {
 		s += ": " + e.Text
 	}
 	return s
+}
+
+// in has the moments of an event's texts by a clock.
+func (e RunEvent) in(zone *time.Location, now time.Time) RunEvent {
+	if zone == nil {
+		return e
+	}
+	tell := func(text string) string {
+		return limiter.TellInstants(text, func(t time.Time) string { return Window{zone: zone}.Clock(t, now) })
+	}
+	e.Text, e.Alerts = tell(e.Text), slices.Clone(e.Alerts)
+	for i, a := range e.Alerts {
+		e.Alerts[i].Text = tell(a.Text)
+	}
+	return e
 }
 
 // slackText has what a telephone shows; &, < and > are Slack's own signs.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 	"nightshift/worker"
 )
 
@@ -16,10 +17,12 @@ import (
 // hooks. Only one process at a time looks.
 type LifeWatch struct {
 	Control *Control
+
+	gap time.Time // since when nobody had looked, at this look; zero: for no longer than usual
 }
 
 // What is kept of a run between two looks: "queued MS", "begun MS" while it is open
-// since then, "done".
+// since then, "done"; and under "since" and "looked" the first look and the last, in ms.
 const runDone = "done"
 
 // lifeEvery bounds how late the end of a run is told.
@@ -49,7 +52,11 @@ func (w *LifeWatch) Look(ctx context.Context) error {
 		}
 	}
 	since, _ := strconv.ParseInt(seen["since"], 10, 64)
+	if err := w.looked(ctx, seen["looked"], now); err != nil {
+		return err
+	}
 	delete(seen, "since")
+	delete(seen, "looked")
 	runs, err := c.Store.Runs(ctx)
 	if err != nil {
 		return fmt.Errorf("listing runs: %w", err)
@@ -69,6 +76,40 @@ func (w *LifeWatch) Look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// looked finds out since when nobody has looked, and keeps that somebody does; a minute
+// more or less says nothing, so that it is not written at each look.
+func (w *LifeWatch) looked(ctx context.Context, last string, now time.Time) error {
+	w.gap = time.Time{}
+	ms, _ := strconv.ParseInt(last, 10, 64)
+	before := time.UnixMilli(ms)
+	if ms > 0 && now.Sub(before) < seenLate/2 {
+		return nil
+	}
+	if ms > 0 && now.Sub(before) > 2*seenLate {
+		w.gap = before
+	}
+	return w.Control.Redis.HSet(ctx, scopeKey(w.Control.Scope, "life"), "looked", now.UnixMilli()).Err()
+}
+
+// unseen says of what may have happened at any time since then that nobody saw when; ""
+// where somebody looked.
+func (w *LifeWatch) unseen() string {
+	if w.gap.IsZero() {
+		return ""
+	}
+	return "nobody looked since " + limiter.Instant(w.gap) + ", when it began is not known"
+}
+
+// ended is when the last row of a run ended; zero where that is not to be seen, which is
+// when nothing was called.
+func (w *LifeWatch) ended(ctx context.Context, run jobs.Run) time.Time {
+	last, found, err := w.Control.Store.LastEnd(ctx, run.ID)
+	if err != nil || !found {
+		return time.Time{}
+	}
+	return last.Finished
+}
+
 func (w *LifeWatch) look(ctx context.Context, run jobs.Run, was string, now int64) error {
 	counts, err := w.Control.Store.Counts(ctx, run.ID)
 	if err != nil || counts.Total() == 0 {
@@ -80,12 +121,13 @@ func (w *LifeWatch) look(ctx context.Context, run jobs.Run, was string, now int6
 			return err
 		}
 	} else if phase, at, open := strings.Cut(was, " "); open {
+		ended := w.ended(ctx, run)
 		if phase == "queued" && counts[jobs.Done]+counts[jobs.Failed] > 0 { // it began since the last look
-			if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted}); err != nil {
+			if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted, At: ended, Text: w.unseen()}); err != nil {
 				return err
 			}
 		}
-		e := RunEvent{Run: run.ID, Kind: RunFinished, Occasion: at, Text: endedWords(counts)}
+		e := RunEvent{Run: run.ID, Kind: RunFinished, At: ended, Occasion: at, Text: endedWords(counts)}
 		if err := w.Control.TellRun(ctx, e); err != nil {
 			return err
 		}
@@ -105,14 +147,14 @@ func (w *LifeWatch) open(ctx context.Context, run jobs.Run, counts jobs.Counts, 
 	}
 	if called := counts[jobs.Running] + counts[jobs.RetryWait] + counts[jobs.Done] + counts[jobs.Failed]; phase == "queued" && called > 0 {
 		phase = "begun"
-		if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted}); err != nil {
+		if err := w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunStarted, Text: w.unseen()}); err != nil {
 			return was, err
 		}
 	}
 	if b, tripped, err := w.Control.Store.Brake(ctx, run.ID); err != nil {
 		return was, err
 	} else if tripped {
-		e := RunEvent{Run: run.ID, Kind: RunHalted, Text: b.Sentence(), Occasion: strconv.FormatInt(b.At.UnixMilli(), 10)}
+		e := RunEvent{Run: run.ID, Kind: RunHalted, At: b.At, Text: b.Sentence(), Occasion: strconv.FormatInt(b.At.UnixMilli(), 10)}
 		if err := w.Control.TellRun(ctx, e); err != nil {
 			return was, err
 		}
@@ -130,7 +172,7 @@ func (w *LifeWatch) flex(ctx context.Context, run jobs.Run) error {
 		return err
 	}
 	const text = "flex has no capacity: its rows go by standard, at its price, until flex serves again"
-	return w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunUpgraded, Text: text, Occasion: "flex " + strconv.FormatInt(s.Since.UnixMilli(), 10)})
+	return w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunUpgraded, At: s.Since, Text: text, Occasion: "flex " + strconv.FormatInt(s.Since.UnixMilli(), 10)})
 }
 
 // endedWords are the counts of an end.

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 )
 
 // keepEvery is how often runs are looked at whose time may be over.
@@ -38,7 +39,7 @@ func (k *Keeper) Look(ctx context.Context) error {
 
 // retainedText is one line for people.
 func retainedText(r jobs.Retained) string {
-	until := r.Until.UTC().Format("2 Jan 15:04 MST")
+	until := limiter.Instant(r.Until)
 	switch {
 	case r.Removed:
 		return fmt.Sprintf("run %s was removed with its %s rows and results: its time was over %s", r.Run.Title(), humanize.Comma(r.Rows), until)

@@ -40,7 +40,7 @@ func (p *profile) windowFloor(c limiter.Class, l limiter.LimitState, now time.Ti
 		since = ", from " + at.Add(-riseLead).In(p.zone).Format("15:04")
 	}
 	amount := need(here)
-	hour := at.In(p.zone).Format("Mon 15:04")
+	hour := p.hour(at)
 	if amount <= portion(l.Amount, c.IdleFloorPPM("now")) {
 		return amount, hour + " was always quiet", ok
 	}
@@ -80,15 +80,17 @@ func (p *profile) dayFloor(c limiter.Class, l limiter.LimitState, now time.Time)
 			used = x.Used
 		}
 	}
-	why := fmt.Sprintf("%s used of the day, learned need %s until %s", amountOf(used, l.Unit), amountOf(rest, l.Unit), p.hour(l.NextFree))
+	why := fmt.Sprintf("%s used of the day, learned need %s until %s", amountOf(used, l.Unit), amountOf(rest, l.Unit), limiter.Instant(l.NextFree))
 	return used + rest, why, true
 }
 
 // portion is ppm of an amount, rounded down.
 func portion(n, ppm int64) int64 { return n/million*ppm + n%million*ppm/million }
 
+// hour is an hour of the week that is learned, which is that of the profile's zone
+// wherever it is read.
 func (p *profile) hour(t time.Time) string {
-	return hourStart(hourIndex(t)).In(p.zone).Format("Mon 15:04")
+	return hourStart(hourIndex(t)).In(p.zone).Format("Mon 15:04 MST")
 }
 
 // quantity is an amount of a limit, as people say it.

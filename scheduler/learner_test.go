@@ -124,7 +124,7 @@ func TestLearnedFloorsAreSet(t *testing.T) {
 	r.must(r.rdb.Del(r.ctx(), scopeKey(testScope, "hours")).Err())
 	source.since = all
 	*now = now.Add(time.Second)
-	hour := now.UTC().Truncate(time.Hour).Format("Mon 15:04")
+	hour := now.UTC().Truncate(time.Hour).Format("Mon 15:04 MST")
 	// The days before yesterday are known by their sums, so by three times the mean.
 	if f := floor(0); f.Floor != 300 || f.Why != "floor 30 %: "+hour+" learned need 360 rpm, no more than its guarantee" {
 		t.Errorf("%+v", f)

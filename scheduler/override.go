@@ -27,7 +27,7 @@ func (c *Control) HoldMonitor(ctx context.Context, d time.Duration, by string) (
 	if err := c.writeHold(ctx, h); err != nil {
 		return h, err
 	}
-	c.noteHealth(ctx, limiter.EventHealth, by, "the health monitor is held until "+h.Until.Format("15:04:05 MST"))
+	c.noteHealth(ctx, limiter.EventHealth, by, "the health monitor is held until "+limiter.Instant(h.Until))
 	return h, nil
 }
 

@@ -138,7 +138,7 @@ func (p *Periodic) look(ctx context.Context, s Schedule, now time.Time) error {
 		return err
 	}
 	if missed > 0 {
-		event := RunEvent{Run: s.Name, Kind: RunMissed, At: now, Occasion: now.UTC().Format(time.RFC3339),
+		event := RunEvent{Run: s.Name, Kind: RunMissed, At: state.Period, Occasion: now.UTC().Format(time.RFC3339),
 			Text: fmt.Sprintf("%d of its periods began while no scheduler was there", missed)}
 		if err := p.Control.TellRun(ctx, event); err != nil {
 			p.Control.log().Warn("a missed period was not told", "schedule", s.Name, "err", err)
@@ -166,7 +166,7 @@ func (st *ScheduleState) decide(s Schedule, now time.Time, former string) (told 
 	for at := s.Cron.Next(st.Looked); !at.IsZero() && !at.After(now) && n < 10_000; at = s.Cron.Next(at) {
 		due, n = at, n+1
 	}
-	st.Looked = maxTime(st.Looked, now)
+	st.Looked = limiter.Later(st.Looked, now)
 	late := n > 0 && now.Sub(due) > lateAfter
 	if missed = n - 1 + boolInt(late); n == 0 || st.Held != "" {
 		missed = 0 // what is held would not have started
@@ -220,13 +220,6 @@ func boolInt(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // formerOpen names the last period's run while it goes on.

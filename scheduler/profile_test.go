@@ -59,15 +59,15 @@ func TestLearnedWeek(t *testing.T) {
 		amount int64
 		why    string
 	}{
-		{"Mon 03:00", 5, "Mon 03:00 was always quiet"},
-		{"Mon 08:44", 5, "Mon 08:00 was always quiet"},
-		{"Mon 08:45", 210, "Mon 09:00 learned need 210 rpm, from 08:45"},
-		{"Mon 09:00", 210, "Mon 09:00 learned need 210 rpm"},
-		{"Mon 17:59", 210, "Mon 17:00 learned need 210 rpm"},
-		{"Mon 18:00", 5, "Mon 18:00 was always quiet"},
-		{"Fri 23:59", 5, "Fri 23:00 was always quiet"},
-		{"Sat 08:50", 5, "Sat 08:00 was always quiet"},
-		{"Sun 12:00", 5, "Sun 12:00 was always quiet"},
+		{"Mon 03:00", 5, "Mon 03:00 CET was always quiet"},
+		{"Mon 08:44", 5, "Mon 08:00 CET was always quiet"},
+		{"Mon 08:45", 210, "Mon 09:00 CET learned need 210 rpm, from 08:45"},
+		{"Mon 09:00", 210, "Mon 09:00 CET learned need 210 rpm"},
+		{"Mon 17:59", 210, "Mon 17:00 CET learned need 210 rpm"},
+		{"Mon 18:00", 5, "Mon 18:00 CET was always quiet"},
+		{"Fri 23:59", 5, "Fri 23:00 CET was always quiet"},
+		{"Sat 08:50", 5, "Sat 08:00 CET was always quiet"},
+		{"Sun 12:00", 5, "Sun 12:00 CET was always quiet"},
 	} {
 		at := now
 		for at.Format("Mon 15:04") != c.at {
@@ -97,12 +97,12 @@ func TestLearnedNeedOfOtherLimits(t *testing.T) {
 		ok     bool
 		why    string
 	}{
-		{interactive, usd10m, day, 1_050_000, true, "Mon 10:00 learned need $1.05 in 10m"},
-		{interactive, concurrency, night, 5, true, "Mon 03:00 learned need 5 rpm: no more are in flight"},
+		{interactive, usd10m, day, 1_050_000, true, "Mon 10:00 UTC learned need $1.05 in 10m"},
+		{interactive, concurrency, night, 5, true, "Mon 03:00 UTC learned need 5 rpm: no more are in flight"},
 		{interactive, concurrency, day, 0, false, ""},
 		{interactive, limitState("ipm", limiter.Images, limiter.Minute, 100), day, 0, false, ""},
 		{interactive, limitState("usd_per_month", limiter.MicroUSD, limiter.Month, 100), day, 0, false, ""},
-		{interactive, limitState("rpm", limiter.Requests, limiter.Minute, 600), day, 210, true, "Mon 10:00 learned need 210 rpm, no more than its guarantee"},
+		{interactive, limitState("rpm", limiter.Requests, limiter.Minute, 600), day, 210, true, "Mon 10:00 UTC learned need 210 rpm, no more than its guarantee"},
 		{agent, rpm1000, day, 0, false, ""},
 	} {
 		f, ok := p.floorFor(c.class, c.limit, c.at)

@@ -122,7 +122,7 @@ func (w *RampWatch) tidy(ctx context.Context, r gemini.Ramp, now time.Time) erro
 func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over time.Duration) RampLook {
 	l := RampLook{At: now, View: gemini.RampView{Over: over, Unfit: map[string]int64{}}}
 	until := now.Add(-countLag).Truncate(gemini.Step5s.Width())
-	l.Counted = later(r.Counted, until)
+	l.Counted = limiter.Later(r.Counted, until)
 	var moved, stayed gemini.UsageSample
 	var refused int64 // there, and answered by the old model
 	for _, s := range samples {

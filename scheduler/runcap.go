@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
@@ -95,8 +96,18 @@ func (w *RunWatch) cap(ctx context.Context, f *followed) error {
 		return nil
 	}
 	m.Cap, m.Spent, m.Next, m.Rest = now.Cap, now.Spent, now.Next, now.Rest
-	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunCapped, At: f.now, Text: now.Sentence(shown(f.Run)),
+	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunCapped, At: w.lastCall(ctx, f), Text: now.Sentence(shown(f.Run)),
 		Occasion: fmt.Sprintf("%d %d", now.Cap, now.Spent)})
+}
+
+// lastCall is when the last call of a run that is at its cap ended, since then nothing
+// more fitted; now where that is not to be seen.
+func (w *RunWatch) lastCall(ctx context.Context, f *followed) time.Time {
+	last, found, err := w.Control.Store.LastEnd(ctx, f.ID)
+	if err != nil || !found || last.Finished.IsZero() {
+		return f.now
+	}
+	return last.Finished
 }
 
 // capPause closes a run at its cap, for as long as a lease.

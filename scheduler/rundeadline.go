@@ -75,7 +75,7 @@ func (w *RunWatch) tellMissed(ctx context.Context, f *followed) error {
 	}
 	text := fmt.Sprintf("its deadline %s has passed; %s ended without a call: nightshift set %s --deadline TIME, then nightshift retry %s --only %s",
 		w.clock(f, f.Spec.Steer.Deadline), rowsWord(missed), shown(f.Run), shown(f.Run), jobs.CauseDeadline)
-	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: passedOccasion(f.Spec.Steer.Deadline)})
+	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.Spec.Steer.Deadline, Text: text, Occasion: passedOccasion(f.Spec.Steer.Deadline)})
 }
 
 // TellPassed tells of a run's deadline that has passed, by the run as it was before a
@@ -98,7 +98,7 @@ func (w *RunWatch) TellPassed(ctx context.Context, was jobs.Run) error {
 	if missed > 0 {
 		text += fmt.Sprintf("; %s ended without a call: nightshift retry %s --only %s", rowsWord(missed), shown(was), jobs.CauseDeadline)
 	}
-	return w.Control.TellRun(ctx, RunEvent{Run: was.ID, Kind: RunLate, At: now, Text: text, Occasion: passedOccasion(deadline)})
+	return w.Control.TellRun(ctx, RunEvent{Run: was.ID, Kind: RunLate, At: deadline, Text: text, Occasion: passedOccasion(deadline)})
 }
 
 // passedOccasion is that a deadline has passed, whoever sees it.
@@ -166,7 +166,7 @@ func (w *RunWatch) passed(ctx context.Context, f *followed) error {
 	if done, known := w.forecast(f); known && !done.IsZero() {
 		text += ", and is done about " + w.clock(f, done)
 	}
-	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: passedOccasion(f.Spec.Steer.Deadline)})
+	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.Spec.Steer.Deadline, Text: text, Occasion: passedOccasion(f.Spec.Steer.Deadline)})
 }
 
 // late tells once for each deadline that it will not be made.

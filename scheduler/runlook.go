@@ -23,6 +23,9 @@ type RunWatch struct {
 	// Ramp is how long a share that grows takes from what it was to what it is.
 	// 0 means WindowRamp, less is none.
 	Ramp time.Duration
+	// Dearer is how many times the price of one service tier another has, for a run's
+	// model; 0 where that is not known. May be nil.
+	Dearer func(run jobs.Run, from, to string) float64
 
 	tables map[string]tableNow  // timetables that were read, by text and zone; only Look's
 	tidied time.Time            // when settings of runs that are gone were looked for; only Look's

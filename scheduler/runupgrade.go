@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/limiter/gemini"
 )
 
 const (
@@ -30,10 +31,10 @@ func (w *RunWatch) upgrade(ctx context.Context, f *followed, done time.Time) err
 	if s.OnLate != jobs.LateUpgrade || m.Steps > stepNone && f.now.Sub(m.Stepped) < upgradeRest {
 		return nil
 	}
-	step, what, change := nextStep(s, m.Steps)
+	step, what, change := w.nextStep(f.Run, m.Steps)
 	if step == stepNone {
-		text := fmt.Sprintf("nothing more can be done to make its deadline %s (its weight is %d, its tier %s): nightshift set %s --deadline TIME, or --service-tier priority, which costs more",
-			w.clock(f, s.Deadline), max(s.Weight, 1), cmp.Or(s.ServiceTier, "standard"), shown(f.Run))
+		text := fmt.Sprintf("nothing more can be done to make its deadline %s (its weight is %d, its tier %s): nightshift set %s --deadline TIME, or --service-tier priority%s",
+			w.clock(f, s.Deadline), max(s.Weight, 1), cmp.Or(s.ServiceTier, "standard"), shown(f.Run), w.priceWords(f.Run, cmp.Or(s.ServiceTier, "standard"), "priority"))
 		return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: "no upgrade " + s.Deadline.UTC().Format(time.RFC3339)})
 	}
 	by := jobs.SetBy{By: "nightshift, since it is late"}
@@ -46,9 +47,9 @@ func (w *RunWatch) upgrade(ctx context.Context, f *followed, done time.Time) err
 	}
 	f.Spec, f.Changes = now.Spec, now.Changes
 	m.Steps, m.Stepped, m.Behind = step, f.now, 0
-	text := what.text
+	text := fmt.Sprintf("%s from %s on", what.text, w.clock(f, f.now))
 	if !done.IsZero() {
-		text += fmt.Sprintf(", since it would be done %s, and its deadline is %s", w.clock(f, done), w.clock(f, s.Deadline))
+		text += fmt.Sprintf("; it would be done %s, and its deadline is %s", w.clock(f, done), w.clock(f, s.Deadline))
 	}
 	return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunUpgraded, At: f.now, Text: text,
 		Occasion: fmt.Sprintf("%s %d", s.Deadline.UTC().Format(time.RFC3339), step)})
@@ -59,12 +60,42 @@ type stepWords struct{ setting, text string }
 
 // nextStep is what can still be done after the steps that were; stepNone for
 // nothing.
-func nextStep(s jobs.Steering, steps int) (int, stepWords, func(*jobs.Steering)) {
-	if weight := max(s.Weight, 1) * upgradeWeight; steps < stepWeight && weight <= 1000 {
-		return stepWeight, stepWords{jobs.SetWeight, fmt.Sprintf("its weight is %d", weight)}, func(x *jobs.Steering) { x.Weight = weight }
+func (w *RunWatch) nextStep(run jobs.Run, steps int) (int, stepWords, func(*jobs.Steering)) {
+	s := run.Spec.Steer
+	if weight := max(s.Weight, 1) * upgradeWeight; steps < stepWeight && weight <= mostUpgraded {
+		text := fmt.Sprintf("its rows go before those of other runs: its weight is %d instead of %d", weight, max(s.Weight, 1))
+		return stepWeight, stepWords{jobs.SetWeight, text}, func(x *jobs.Steering) { x.Weight = weight }
 	}
-	if steps < stepTier && s.ServiceTier == "flex" {
-		return stepTier, stepWords{jobs.SetServiceTier, "it is asked for at the standard tier, no longer flex"}, func(x *jobs.Steering) { x.ServiceTier = "standard" }
+	if steps < stepTier && s.ServiceTier == gemini.TierFlex {
+		text := "its rows go by the standard tier instead of flex" + w.priceWords(run, gemini.TierFlex, gemini.TierStandard)
+		return stepTier, stepWords{jobs.SetServiceTier, text}, func(x *jobs.Steering) { x.ServiceTier = gemini.TierStandard }
 	}
 	return stepNone, stepWords{}, nil
+}
+
+// mostUpgraded is the largest weight that an upgrade gives; a run's own may be no larger.
+const mostUpgraded = 1000
+
+// UpgradePlan says what an upgrade will do for a run that falls behind its deadline, in
+// this order; nothing where its settings leave nothing to do.
+func (w *RunWatch) UpgradePlan(run jobs.Run) (steps []string) {
+	s := run.Spec.Steer
+	if weight := max(s.Weight, 1) * upgradeWeight; weight <= mostUpgraded {
+		steps = append(steps, fmt.Sprintf("weight %d", weight))
+	}
+	if s.ServiceTier == gemini.TierFlex {
+		steps = append(steps, "standard instead of flex"+w.priceWords(run, gemini.TierFlex, gemini.TierStandard))
+	}
+	return steps
+}
+
+// priceWords say how much dearer a tier is than another; "" where no price is known.
+func (w *RunWatch) priceWords(run jobs.Run, from, to string) string {
+	if w.Dearer == nil {
+		return ""
+	}
+	if times := w.Dearer(run, from, to); times > 0 {
+		return fmt.Sprintf(", at %.3g x the price", times)
+	}
+	return ""
 }

@@ -392,6 +392,10 @@ func TestRunUpgrade(t *testing.T) {
 	s := newSteered(t, func(x *jobs.Steering) {
 		x.Deadline, x.OnLate, x.ServiceTier = time.Now().Add(30*time.Minute), jobs.LateUpgrade, "flex"
 	})
+	s.Dearer = func(jobs.Run, string, string) float64 { return 2 }
+	if got := s.UpgradePlan(s.run); !slices.Equal(got, []string{"weight 4", "standard instead of flex, at 2 x the price"}) {
+		t.Errorf("it is said before that %q", got)
+	}
 	s.look()
 	s.finish(0)
 	for range 7 { // one row in the first minute, none since: two are left, and 23 minutes
@@ -402,7 +406,7 @@ func TestRunUpgrade(t *testing.T) {
 		s.after(time.Minute)
 	}
 	got := s.events(EventRun)
-	if len(got) != 2 || !strings.Contains(got[0], "it is done ") || !strings.Contains(got[0], "after its deadline") || !strings.Contains(got[1], "its weight is 4") {
+	if len(got) != 2 || !strings.Contains(got[0], "it is done ") || !strings.Contains(got[0], "after its deadline") || !strings.Contains(got[1], "its weight is 4 instead of 1 from ") {
 		t.Fatalf("events %q, want that it will be late, and that its weight is raised", got)
 	}
 	s.after(time.Second)
@@ -410,7 +414,7 @@ func TestRunUpgrade(t *testing.T) {
 	for range 7 {
 		s.after(time.Minute)
 	}
-	s.wantEvents(EventRun, 3, "at the standard tier, no longer flex")
+	s.wantEvents(EventRun, 3, "its rows go by the standard tier instead of flex, at 2 x the price from ")
 	run, err := s.store.Load(s.ctx(), s.run.ID)
 	s.must(err)
 	if x := run.Spec.Steer; x.ServiceTier != "standard" || x.Weight != 4 || !strings.HasPrefix(run.Set[jobs.SetServiceTier].By, "nightshift") {

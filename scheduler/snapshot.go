@@ -94,7 +94,7 @@ func (s *Snapshots) tellBack(ctx context.Context, kept limiter.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	as := "as of " + kept.At.Format("15:04:05 MST")
+	as := "as of " + limiter.Instant(kept.At)
 	text := "Redis had lost the day and month counters: brought back " + as
 	if age := now.Sub(kept.At); age > freshFor {
 		waits, err := s.waits(ctx)

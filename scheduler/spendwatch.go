@@ -191,7 +191,7 @@ func levelWords(o CapOutlook, now time.Time, help string) string {
 	if o.Next > 0 && at < softLevel(o.CapState) {
 		s += fmt.Sprintf(", and what waits may cost %s a call", dollars(o.Next))
 	}
-	until := o.End.UTC().Format("until Mon 2 Jan 15:04 MST, or until the cap is raised")
+	until := "until " + limiter.Instant(o.End) + ", or until the cap is raised"
 	if o.End.IsZero() {
 		until = "until the cap is raised"
 	}
@@ -203,7 +203,7 @@ func levelWords(o CapOutlook, now time.Time, help string) string {
 	}
 	switch {
 	case !o.Reached.IsZero():
-		s += fmt.Sprintf("; at the present pace the cap is reached %s", o.Reached.UTC().Format("Mon 2 Jan 15:04 MST"))
+		s += fmt.Sprintf("; at the present pace the cap is reached %s", limiter.Instant(o.Reached))
 	case o.PerHour > 0 && !o.End.IsZero():
 		s += fmt.Sprintf("; at the present pace %s are spent at its end", dollars(o.AtEnd))
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // Status is what `health show` prints.
@@ -87,6 +89,6 @@ func (s *Status) warn() {
 	case s.View.Data.IsZero():
 		s.Warnings = append(s.Warnings, "no data yet: no call of a watched class was ever seen")
 	case s.View.NoData():
-		s.Warnings = append(s.Warnings, fmt.Sprintf("no data since %s: no call of a watched class was seen", s.View.Data.Format("15:04")))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("no data since %s: no call of a watched class was seen", limiter.Instant(s.View.Data)))
 	}
 }

@@ -147,7 +147,7 @@ func (w *Windows) tell(ctx context.Context, shares map[string]int64, inForce map
 			kind, text = limiter.EventResume, fmt.Sprintf("class %s is open by its %s", name, w.detail(name, until))
 		}
 		if ramp, opens := w.opens(name, now); opens {
-			text += fmt.Sprintf(", little by little until %s", ramp.end.In(w.Of[name].zone).Format("15:04:05"))
+			text += fmt.Sprintf(", little by little until %s", ramp.end.In(w.Of[name].zone).Format("15:04:05 MST"))
 		}
 		w.Control.note(ctx, kind, Target{Class: name}, w.Owner, text)
 	}
