@@ -132,12 +132,12 @@ var advisedAnyway = []string{scheduler.AlertWorkers, scheduler.AlertCredentials}
 func (o *overview) adviseAlerts() {
 	for _, a := range o.Alerts {
 		if o.Health.Leader != nil && !slices.Contains(advisedAnyway, a.Kind) {
-			o.add("warn", a.Command, "%s (since %s)", a.Text, clock(a.Since, o.At))
+			o.add("warn", a.Command, "%s (since %s)", told(a.Text, o.At), clock(a.Since, o.At))
 		}
 	}
 	for _, e := range o.Events {
 		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute {
-			o.add("warn", "nightshift events --kind alert", "%s (%s)", e.Text, clock(e.At, o.At))
+			o.add("warn", "nightshift events --kind alert", "%s (%s)", eventText(e, time.Local), clock(e.Happened(), o.At))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func showAlerts(ctx context.Context, f *factory) error {
 	f.sayAlerts(v, now)
 	t := newTable("SINCE", "ALERT", "WHAT", "WHAT HELPS")
 	for _, a := range firing {
-		t.row(clock(a.Since, now), a.Kind, a.Text, a.Command)
+		t.row(clock(a.Since, now), a.Kind, told(a.Text, now), a.Command)
 	}
 	return f.print(t, v)
 }

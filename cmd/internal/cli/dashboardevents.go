@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/limiter"
 )
@@ -18,5 +20,5 @@ var eventMeans = map[string]string{
 }
 
 func eventView(e limiter.Event) dashboard.EventView {
-	return dashboard.EventView{At: e.At, Level: eventLevel(e.Kind), Kind: e.Kind, Text: e.Text, By: e.By, Why: eventMeans[e.Kind]}
+	return dashboard.EventView{At: e.Happened(), Level: eventLevel(e.Kind), Kind: e.Kind, Text: eventText(e, time.Local), By: e.By, Why: eventMeans[e.Kind]}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
@@ -57,7 +58,7 @@ func (b *backend) dashboardHistory(ctx context.Context, ask dashboard.HistoryQue
 	if err != nil {
 		return v, err
 	}
-	v.From, v.To, v.Step = d.From, earlier(d.To, o.now()), d.Step
+	v.From, v.To, v.Step = d.From, limiter.Earlier(d.To, o.now()), d.Step
 	v.Empty = d.Total.Sum.Calls+d.Total.Sum.Queued == 0
 	c := historyCharts{o: o, d: d, v: o.view(d)}
 	v.Charts, v.Met = c.charts(), countsOf(c.v.Met)

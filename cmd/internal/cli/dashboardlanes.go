@@ -147,7 +147,7 @@ func limitView(l limiter.LimitState, at, now time.Time) dashboard.LimitView {
 	}
 	loans := borrowed(l)
 	for i, c := range l.Classes {
-		p := dashboard.PartView{Class: c.Class, Used: c.Used, Reserved: max(0, c.Protected-c.Used), Lent: c.Lent, Borrowed: loans[i], Room: c.Room, Why: c.Why}
+		p := dashboard.PartView{Class: c.Class, Used: c.Used, Reserved: max(0, c.Protected-c.Used), Lent: c.Lent, Borrowed: loans[i], Room: c.Room, Why: told(c.Why, now)}
 		v.Reserved, v.Lent, v.Borrowed = v.Reserved+p.Reserved, v.Lent+p.Lent, v.Borrowed+p.Borrowed
 		if c.Class == "bulk" {
 			v.Room = c.Room

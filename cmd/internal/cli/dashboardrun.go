@@ -15,6 +15,7 @@ import (
 
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/jobs"
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 	"nightshift/worker"
 )
@@ -251,7 +252,7 @@ func shownBody(s string) string {
 
 // addRunEvents are what happened to the run and to everybody while it went on.
 func (b *backend) addRunEvents(ctx context.Context, v *dashboard.RunPageView, run jobs.Run, now time.Time) error {
-	r := &runReport{Run: run, From: later(run.Created, now.Add(-7*24*time.Hour)), At: now}
+	r := &runReport{Run: run, From: limiter.Later(run.Created, now.Add(-7*24*time.Hour)), At: now}
 	if err := b.reportEvents(ctx, r); err != nil {
 		return err
 	}
@@ -263,11 +264,4 @@ func (b *backend) addRunEvents(ctx context.Context, v *dashboard.RunPageView, ru
 		v.Events = append(v.Events, x)
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

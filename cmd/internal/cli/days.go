@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 )
 
 const day = 24 * time.Hour
@@ -38,14 +38,7 @@ func days(d time.Duration) string {
 	if d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
 	}
-	s := d.String()
-	if t := strings.TrimSuffix(s, "m0s"); t != s {
-		s = t + "m"
-	}
-	if t := strings.TrimSuffix(s, "h0m"); t != s {
-		s = t + "h"
-	}
-	return s
+	return limiter.ShortDuration(d)
 }
 
 // parseKeep reads how long a run is kept: a time as parseDays has it, or "forever".

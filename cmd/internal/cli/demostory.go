@@ -87,7 +87,7 @@ func (s *story) tellEvents(ctx context.Context, at time.Duration) error {
 		case limiter.EventThrottle, limiter.EventPause, limiter.EventResume, limiter.EventHealth, limiter.EventAlert:
 			if e.At.After(s.events) {
 				s.events = e.At
-				fmt.Fprintf(s.o.Out, "%5s  Scheduler: %s.\n", stamp(at), e.Text)
+				fmt.Fprintf(s.o.Out, "%5s  Scheduler: %s.\n", stamp(at), told(e.Text, e.At))
 			}
 		}
 	}

@@ -74,7 +74,24 @@ func (b *backend) events(ctx context.Context, since time.Time, kinds []string, n
 	if len(kinds) > 0 {
 		list = slices.DeleteFunc(list, func(e limiter.Event) bool { return !slices.Contains(kinds, e.Kind) })
 	}
-	return list[max(0, len(list)-n):], nil
+	return byHappening(list[max(0, len(list)-n):]), nil
+}
+
+// byHappening puts events in the order in which they happened, which need not be that in
+// which they were noticed.
+func byHappening(list []limiter.Event) []limiter.Event {
+	slices.SortStableFunc(list, func(a, b limiter.Event) int { return a.Happened().Compare(b.Happened()) })
+	return list
+}
+
+// eventText is what happened, as people here read it; and when it was seen, where that
+// was later.
+func eventText(e limiter.Event, zone *time.Location) string {
+	s := toldIn(e.Text, e.Happened(), zone)
+	if at := e.Happened(); at.Before(e.At) {
+		s += " (seen " + clockIn(e.At, at, zone) + ")"
+	}
+	return s
 }
 
 func (o *eventsOptions) printEvents(list []limiter.Event, since time.Time) error {
@@ -91,7 +108,7 @@ func (o *eventsOptions) printEvents(list []limiter.Event, since time.Time) error
 func eventTable(list []limiter.Event, now time.Time) *dataTable {
 	t := newTable("AT", "KIND", "WHAT", "BY")
 	for _, e := range list {
-		t.row(clock(e.At, now), e.Kind, e.Text, e.By)
+		t.row(clock(e.Happened(), now), e.Kind, eventText(e, time.Local), e.By)
 	}
 	return t
 }

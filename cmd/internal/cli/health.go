@@ -109,7 +109,7 @@ func printSchedulers(f *factory, s scheduler.Status) {
 		fmt.Fprintf(f.Out, "leader: %s (up since %s); %s standing by\n", s.Leader.Name(), clock(s.Leader.Started, f.now()), plural(len(s.Standby), "scheduler"))
 	}
 	for _, w := range s.Warnings {
-		fmt.Fprintf(f.Out, "note: %s\n", w)
+		fmt.Fprintf(f.Out, "note: %s\n", told(w, f.now()))
 	}
 	for _, b := range s.Bypass {
 		fmt.Fprintf(f.Out, "note: %s\n", b)

@@ -12,11 +12,12 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/guptarohit/asciigraph"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
 func (v *historyView) print(w io.Writer, d *gemini.HistoryData, now time.Time) {
-	fmt.Fprintf(w, "%s%s from %s to %s, in steps of %s\n", v.unitWords(), ofModel(v.Model), clock(v.From, now), clock(earlier(v.To, now), now), lengthWords(d.Step))
+	fmt.Fprintf(w, "%s%s from %s to %s, in steps of %s\n", v.unitWords(), ofModel(v.Model), clock(v.From, now), clock(limiter.Earlier(v.To, now), now), lengthWords(d.Step))
 	fmt.Fprintln(w, v.chart())
 	fmt.Fprintln(w)
 	v.table().render(w)
@@ -30,7 +31,7 @@ func (v *historyView) print(w io.Writer, d *gemini.HistoryData, now time.Time) {
 		}
 	}
 	fmt.Fprintf(w, "\nWho had it while people waited:\n  nightshift quota who --from %s --to %s%s\n", v.From.Local().Format(time.RFC3339),
-		earlier(v.To, now).Local().Format(time.RFC3339), space(v.Model))
+		limiter.Earlier(v.To, now).Local().Format(time.RFC3339), space(v.Model))
 }
 
 func space(s string) string {

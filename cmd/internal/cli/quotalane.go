@@ -139,7 +139,7 @@ func (f *factory) printWhy(s limiter.LaneState) {
 	var order []said
 	for _, l := range s.Limits {
 		for _, c := range l.Classes {
-			if k := (said{c.Class, c.Why}); c.Why != "" {
+			if k := (said{c.Class, told(c.Why, f.now())}); c.Why != "" {
 				if limits[k] == nil {
 					order = append(order, k)
 				}

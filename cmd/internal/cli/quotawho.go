@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
@@ -62,17 +63,10 @@ func interval(from, to string, now time.Time) (a, b time.Time, err error) {
 	if d, isSpan := time.ParseDuration(to); isSpan == nil {
 		b = now.Add(-d)
 	}
-	if b = earlier(b, now); !b.After(a) {
+	if b = limiter.Earlier(b, now); !b.After(a) {
 		return a, b, usageErrorf("--to %s: that is not after --from %s", to, from)
 	}
 	return a, b, nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // userOfQuota is one line of quota who.

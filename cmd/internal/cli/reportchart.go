@@ -16,6 +16,16 @@ var (
 	chartPeople = charts.ColorFromHex("#e8912d")
 )
 
+// chartShape is a chart's size in pixels, and how many times of day it has at most.
+type chartShape struct{ width, height, times int }
+
+// A chart is drawn for screens and paper, and once more for telephones: a wide one that
+// is made smaller there has letters that nobody can read.
+var (
+	chartWide   = chartShape{860, 240, 9}
+	chartNarrow = chartShape{360, 210, 5}
+)
+
 func chartTheme(dark bool) charts.ColorPalette {
 	ink, grid := charts.ColorFromHex("#444444"), charts.ColorFromHex("#dddddd")
 	if dark {
@@ -31,21 +41,18 @@ func (q reportQuota) top(step float64) float64 {
 }
 
 // svg draws what bulk used, and on top of it what people did, in percent of the limit.
-func (q reportQuota) svg(z *time.Location, dark bool) (template.HTML, error) {
-	bulk, people, labels := make([]float64, 0, len(q.Points)), make([]float64, 0, len(q.Points)), make([]string, 0, len(q.Points))
+func (q reportQuota) svg(z *time.Location, dark bool, s chartShape) (template.HTML, error) {
+	bulk, people := make([]float64, 0, len(q.Points)), make([]float64, 0, len(q.Points))
 	for _, p := range q.Points {
 		bulk, people = append(bulk, 100*p.Bulk), append(people, 100*p.People)
-		labels = append(labels, p.At.In(z).Format("15:04"))
 	}
-	if len(bulk) == 1 {
-		bulk, people, labels = append(bulk, bulk[0]), append(people, people[0]), append(labels, labels[0])
-	}
-	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: 860, Height: 240, Theme: chartTheme(dark)})
+	labels := q.times(z, s.times)
+	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: s.width, Height: s.height, Theme: chartTheme(dark)})
 	err := p.LineChart(charts.LineChartOption{
 		SeriesList: charts.NewSeriesListLine([][]float64{bulk, people}), StackSeries: charts.Ptr(true), Symbol: charts.Symbol{Shape: charts.SymbolNone}, LineStrokeWidth: 1,
 		Padding: charts.NewBox(4, 4, 16, 4),
 		Legend:  charts.LegendOption{SeriesNames: []string{"bulk", "those who wait"}, Symbol: charts.SymbolSquare},
-		XAxis:   charts.XAxisOption{Labels: labels, BoundaryGap: charts.Ptr(false), LabelCount: min(9, len(labels))},
+		XAxis:   charts.XAxisOption{Labels: labels, BoundaryGap: charts.Ptr(false), LabelCount: len(labels)},
 		YAxis: []charts.YAxisOption{{Min: charts.Ptr(0.0), Max: charts.Ptr(q.top(20)), LabelCount: int(q.top(20)/20) + 1,
 			ValueFormatter: func(v float64) string { return fmt.Sprintf("%.0f %%", v) }}},
 	})

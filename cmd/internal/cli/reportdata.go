@@ -19,6 +19,9 @@ type runReport struct {
 	Phase string    `json:"phase"`          // what it is doing, in a word
 	Hold  string    `json:"hold,omitempty"` // what keeps it from working
 	ETA   time.Time `json:"eta,omitzero"`   // of a run that is open, where it is known
+	// Stands is what stopped the run so that nobody knows an end before somebody acts: its
+	// cap, its brake, a person's pause without end.
+	Stands string `json:"stands,omitempty"`
 
 	Do      []reportStep     `json:"do"` // what a person should do, the most urgent first
 	States  map[string]int64 `json:"states"`

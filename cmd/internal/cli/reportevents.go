@@ -103,13 +103,13 @@ var eventWeights = map[string]int{
 func (r *runReport) shownEvents() (shown []reportEvent, left int) {
 	var after []reportEvent
 	for _, e := range r.Events {
-		if !r.Ended || !e.At.After(r.To.Add(time.Minute)) {
+		if !r.Ended || !e.Happened().After(r.To.Add(time.Minute)) {
 			after = append(after, e)
 		}
 	}
 	byWeight := slices.Clone(after)
 	slices.SortStableFunc(byWeight, func(a, b reportEvent) int { return eventWeights[b.Kind] - eventWeights[a.Kind] })
 	byWeight = byWeight[:min(len(byWeight), mostEvents)]
-	slices.SortStableFunc(byWeight, func(a, b reportEvent) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(byWeight, func(a, b reportEvent) int { return a.Happened().Compare(b.Happened()) })
 	return byWeight, len(after) - len(byWeight)
 }

@@ -59,7 +59,9 @@ func (r *runReport) count(s runStatus) {
 	c := s.counts
 	r.States, r.Good, r.Bad, r.Open, r.Ended = s.States, c[jobs.Done]+c[jobs.Cached], c.Bad(), c.Open(), c.Open() == 0
 	r.Phase, r.Hold = s.phase(), s.Hold
-	if s.ETA != nil {
+	if s.stands() {
+		r.Stands = orElse(s.hold.brief, "paused")
+	} else if s.ETA != nil {
 		r.ETA = *s.ETA
 	}
 }
@@ -108,7 +110,7 @@ func (b *backend) reportEnd(ctx context.Context, r *runReport) error {
 	}
 	for _, e := range r.Events {
 		if e.Subject == r.Run.ID && e.Data["run_event"] == scheduler.RunFinished {
-			r.To = e.At
+			r.To = e.Happened()
 			return nil
 		}
 	}

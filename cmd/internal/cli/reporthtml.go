@@ -13,10 +13,16 @@ var reportHTML string
 
 var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 
-// htmlChart is a chart drawn for light and for dark pages; the style sheet shows one.
+// htmlChart is a chart drawn for light and for dark pages, wide and narrow ones; the style
+// sheet shows one.
 type htmlChart struct {
-	Caption     string
-	Light, Dark template.HTML
+	Caption string
+	Drawn   []htmlDrawing
+}
+
+type htmlDrawing struct {
+	Class string // of the style sheet
+	SVG   template.HTML
 }
 
 type htmlCell struct {
@@ -55,15 +61,11 @@ func (s pageSection) html(z *time.Location) (htmlSection, error) {
 			h.Drawn = append(h.Drawn, htmlChart{Caption: c.caption(z)})
 			continue
 		}
-		light, err := c.svg(z, false)
+		drawn, err := c.drawings(z)
 		if err != nil {
 			return h, fmt.Errorf("chart of %s: %w", c.Limit, err)
 		}
-		dark, err := c.svg(z, true)
-		if err != nil {
-			return h, fmt.Errorf("chart of %s: %w", c.Limit, err)
-		}
-		h.Drawn = append(h.Drawn, htmlChart{c.caption(z), light, dark})
+		h.Drawn = append(h.Drawn, htmlChart{c.caption(z), drawn})
 	}
 	if s.Table != nil {
 		h.Head = s.Table.cells(s.Table.head)
@@ -72,6 +74,22 @@ func (s pageSection) html(z *time.Location) (htmlSection, error) {
 		}
 	}
 	return h, nil
+}
+
+// drawings are a chart as each page may want it.
+func (q reportQuota) drawings(z *time.Location) (out []htmlDrawing, err error) {
+	for _, d := range []struct {
+		class string
+		dark  bool
+		shape chartShape
+	}{{"light wide", false, chartWide}, {"dark wide", true, chartWide}, {"light narrow", false, chartNarrow}, {"dark narrow", true, chartNarrow}} {
+		svg, err := q.svg(z, d.dark, d.shape)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, htmlDrawing{d.class, svg})
+	}
+	return out, nil
 }
 
 func (t *dataTable) cells(texts []string) []htmlCell {

@@ -83,7 +83,7 @@ func (r *runReport) lead() string {
 	if r.Ended {
 		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), lengthWords(r.To.Sub(r.From)), rows)
 	}
-	s := fmt.Sprintf("Still open: %s, %s are to come (%s).", rows, humanize.Comma(r.Open), strings.TrimRight(r.Phase, "."))
+	s := fmt.Sprintf("Still open: %s, %s are to come (%s).", rows, humanize.Comma(r.Open), strings.TrimRight(orElse(r.Stands, r.Phase), "."))
 	if !r.ETA.IsZero() {
 		s += " Done about " + r.clock(r.ETA) + "."
 	}
@@ -101,7 +101,7 @@ func (r *runReport) facts() [][2]string {
 		f = append(f, [2]string{"id", r.Run.ID})
 	}
 	if p := r.Planned; p != nil && !p.Done.IsZero() && !r.cancelled() {
-		f = append(f, [2]string{"expected end", r.clock(p.Done) + r.lateWords(p.Done)})
+		f = append(f, [2]string{"expected end", r.clock(p.Done) + r.endWords(p.Done)})
 	}
 	if d := r.Run.Spec.Steer.Deadline; !d.IsZero() {
 		f = append(f, [2]string{"deadline", r.clock(d) + r.deadlineWords(d)})
@@ -125,7 +125,7 @@ func (r *runReport) deadlineWords(deadline time.Time) string {
 			open += ", done about " + r.clock(r.ETA)
 		}
 	case !r.Ended && r.ETA.IsZero():
-		return " (when it is done is not known yet)"
+		return " (when it is done is not known" + map[bool]string{true: ": it is " + r.Stands, false: " yet"}[r.Stands != ""] + ")"
 	case !r.Ended:
 		end, open = r.ETA, " by the forecast"
 	}
@@ -144,6 +144,18 @@ func droppedWords(run jobs.Run) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s more left it by --update)", humanize.Comma(run.Dropped))
+}
+
+// endWords hold the end that was expected against what came of it: of a run that was
+// stopped before it was through, no time of its end is early or late.
+func (r *runReport) endWords(meant time.Time) string {
+	switch {
+	case r.Stands != "":
+		return " (not reached: it is " + r.Stands + ", " + rowsOf(r.Open) + " open)"
+	case r.Ended && r.Missed > 0:
+		return " (not reached: its deadline ended " + rowsOf(r.Missed) + ")"
+	}
+	return r.lateWords(meant)
 }
 
 // lateWords hold a time that was meant against the one that came.

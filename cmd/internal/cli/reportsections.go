@@ -66,13 +66,21 @@ func (r *runReport) costSection() pageSection {
 			}
 			s.Table.row(what, used, show(span.Mid), show(span.Low), show(span.High))
 		}
+		// Where nothing told how long answers get there is no likely figure, only the most.
+		upTo := func(what, used string, span *jobs.Span, show func(int64) string) {
+			if span == nil || p.Source != jobs.PlannedCap {
+				row(what, used, span, show)
+				return
+			}
+			s.Table.row(what, used, "-", show(span.Low), "up to "+show(span.High))
+		}
 		var in, out, money *jobs.Span
 		if p != nil {
 			in, out, money = &p.Input, &p.Output, p.Cost
 		}
 		row("input tokens", r.used(r.Cost.Input, humanize.Comma), in, humanize.Comma)
-		row("output tokens", r.used(r.Cost.Output, humanize.Comma), out, humanize.Comma)
-		row("cost", r.used(r.Cost.MicroUSD, usd), money, usd)
+		upTo("output tokens", r.used(r.Cost.Output, humanize.Comma), out, humanize.Comma)
+		upTo("cost", r.used(r.Cost.MicroUSD, usd), money, usd)
 		s.Table.narrow(0)
 	}
 	if note := r.tierNote(); note != "" {
@@ -202,11 +210,11 @@ func (r *runReport) eventSection() pageSection {
 	}
 	s.Table = newTable("AT", "WHAT")
 	for _, e := range shown {
-		words := text.Snip(strings.ReplaceAll(firstLine(e.Text), r.Run.ID, r.Run.Title()), 240, "…")
+		words := text.Snip(strings.ReplaceAll(firstLine(eventText(e.Event, r.location())), r.Run.ID, r.Run.Title()), 240, "…")
 		if e.Times > 1 {
 			words += fmt.Sprintf(" (%d times)", e.Times)
 		}
-		s.Table.row(r.clock(e.At), words)
+		s.Table.row(r.clock(e.Happened()), words)
 	}
 	if left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d more: nightshift events --since %s", left, r.From.In(time.Local).Format("2006-01-02T15:04")))

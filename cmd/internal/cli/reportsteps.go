@@ -48,7 +48,12 @@ func pauseStep(p limiter.Pause, name string, open int64) reportStep {
 	case scheduler.ReasonBrake:
 		return reportStep{fmt.Sprintf("its brake stopped it; %s: %s. Mend that, then", left, strings.TrimRight(p.Detail, ".")), "nightshift resume " + name}
 	case scheduler.ReasonBudget:
-		return reportStep{fmt.Sprintf("its money is spent; %s%s. For more", left, inDetail(p.Detail)), "nightshift set " + name + " --max-cost DOLLARS"}
+		spent, more, known := strings.Cut(p.Detail, ": nightshift set ")
+		command := "nightshift set " + name + " --max-cost DOLLARS"
+		if known { // with how much lets the rest go
+			command = "nightshift set " + strings.TrimSuffix(more, " goes on")
+		}
+		return reportStep{fmt.Sprintf("its money is spent; %s%s. For more", left, inDetail(spent)), command}
 	}
 	why := fmt.Sprintf("%s paused it%s; %s", orElse(p.Owner, "somebody"), inDetail(p.Detail), left)
 	if !p.Until.IsZero() {

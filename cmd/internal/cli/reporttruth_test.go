@@ -108,3 +108,99 @@ func TestReportOfTiers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestChartTimes: the times of a chart's axis are round ones of the page's clock, no more
+// than there is room for, and none is near another or an edge.
+func TestChartTimes(t *testing.T) {
+	t.Parallel()
+	kolkata := time.FixedZone("IST", 5*3600+1800)
+	for _, c := range []struct {
+		name   string
+		from   time.Time
+		step   time.Duration
+		points int
+		zone   *time.Location
+		most   int
+		first  string
+		want   int
+	}{
+		{"a night", time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC), 5 * time.Minute, 98, time.UTC, 9, "23:00", 7},
+		{"a night on a telephone", time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC), 5 * time.Minute, 98, time.UTC, 5, "00:00", 3},
+		{"by hours, where clocks are half an hour off", time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC), time.Hour, 24, kolkata, 9, "06:30", 7},
+		{"a week", time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC), 2 * time.Hour, 84, time.UTC, 9, "2 Dec", 6},
+		{"ten minutes", time.Date(2026, 11, 30, 22, 3, 0, 0, time.UTC), time.Minute, 11, time.UTC, 5, "22:04", 5},
+	} {
+		q := reportQuota{}
+		for i := range c.points {
+			q.Points = append(q.Points, reportPoint{At: c.from.Add(time.Duration(i) * c.step)})
+		}
+		var said []string
+		last := -1
+		for i, label := range q.times(c.zone, c.most) {
+			if label == "" {
+				continue
+			}
+			if near := c.points / (2 * c.most); last >= 0 && i-last < near {
+				t.Errorf("%s: %s is only %d of %d points after the one before", c.name, label, i-last, c.points)
+			}
+			said, last = append(said, label), i
+		}
+		if len(said) != c.want || len(said) > c.most || said[0] != c.first {
+			t.Errorf("%s: %q, want %d from %s on", c.name, said, c.want, c.first)
+		}
+	}
+}
+
+// TestReportOfStoppedRun: no end that never came is early, late or on time.
+func TestReportOfStoppedRun(t *testing.T) {
+	t.Parallel()
+	r := sampleReport()
+	r.Missed = 20
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, "not reached: its deadline ended 20 rows") {
+		t.Error(out)
+	}
+	r.Missed, r.Ended, r.Open, r.Stands = 0, false, 400, "stopped by its cap"
+	r.Run.Spec.Steer.Deadline = r.To.Add(time.Hour)
+	out := rendered(t, r, "markdown")
+	for _, want := range []string{"not reached: it is stopped by its cap, 400 rows open", "when it is done is not known: it is stopped by its cap"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	for _, never := range []string{"on time", " late)", " early)", "Done about"} {
+		if strings.Contains(out, never) {
+			t.Errorf("%q in\n%s", never, out)
+		}
+	}
+}
+
+// TestReportExpectsNoCap: what answers may be at most is no expectation.
+func TestReportExpectsNoCap(t *testing.T) {
+	t.Parallel()
+	r := sampleReport()
+	r.Planned.Source, r.Planned.Cost = jobs.PlannedCap, &jobs.Span{Low: 1_000_000, Mid: 90_000_000, High: 90_000_000}
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, "| cost | $11.12 | - | $1.00 | up to $90.00 |") {
+		t.Error(out)
+	}
+}
+
+// TestCapStands: whoever retries hears how far the cap lets the rows come.
+func TestCapStands(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		used, most    int64
+		done, waiting int64
+		want          string
+	}{
+		{1_000_000, 10_000_000, 100, 100, ""},
+		{1_000_000, 1_000_000, 100, 50, "they will stand: $1.00 of --max-cost $1.00 is spent. They go on after\n  nightshift set tags --max-cost 1.55"},
+		{995_000, 1_000_000, 100, 50, "they will stand: "},
+		{900_000, 1_000_000, 100, 50, "about 11 of them will go, then the run stands: $0.90 of --max-cost $1.00 is spent. For all:\n  nightshift set tags --max-cost 1.40"},
+		{950_000, 1_000_000, 100, 3, "they may stand: $0.95 of --max-cost $1.00 is spent."},
+	} {
+		got := capStands("tags", c.used, c.most, jobs.Counts{jobs.Done: c.done, jobs.Waiting: c.waiting})
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

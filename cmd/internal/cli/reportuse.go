@@ -53,7 +53,7 @@ func (b *backend) usageBetween(ctx context.Context, from, to, now time.Time) (mi
 	from, to = from.Truncate(time.Minute), to.Add(time.Minute)
 	kept := now.Add(-gemini.StepMinute.Kept()).Truncate(time.Hour).Add(time.Hour)
 	if from.Before(kept) {
-		if hours, err = b.usage(ctx, "", gemini.StepHour, from.Truncate(time.Hour), minOf(kept, to)); err != nil {
+		if hours, err = b.usage(ctx, "", gemini.StepHour, from.Truncate(time.Hour), limiter.Earlier(kept, to)); err != nil {
 			return nil, nil, err
 		}
 		from = kept
@@ -61,8 +61,6 @@ func (b *backend) usageBetween(ctx context.Context, from, to, now time.Time) (mi
 	minutes, err = b.usage(ctx, "", gemini.StepMinute, from, to)
 	return minutes, hours, err
 }
-
-func minOf(a, b time.Time) time.Time { return earlier(a, b) }
 
 // chartStep is a round length of time of which at most chartPoints fill the run's.
 func chartStep(from, to time.Time, hours bool) time.Duration {
@@ -129,7 +127,7 @@ func (q *reportQuota) sum(in reviewInput) {
 		if p.Bulk+p.People > q.Peak {
 			q.Peak, q.PeakAt = p.Bulk+p.People, p.At
 		}
-		from, to := p.At, minOf(p.At.Add(width), in.to)
+		from, to := p.At, limiter.Earlier(p.At.Add(width), in.to)
 		if in.from.After(from) {
 			from = in.from
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
@@ -99,19 +100,44 @@ func (b *backend) retryHeld(ctx context.Context, s *streams, run jobs.Run, now t
 	return b.retryAtCap(ctx, s, run, now)
 }
 
-// retryAtCap says that a run's cap is spent: the pause that a scheduler made of it ended
-// with the run's last row, and comes again with the first.
+// retryAtCap says that a run's cap stops the rows: the pause that a scheduler made of it
+// ended with the run's last row, and comes again with the first.
 func (b *backend) retryAtCap(ctx context.Context, s *streams, run jobs.Run, now time.Time) error {
 	most := run.Spec.Steer.MaxCost
 	if most == 0 || b.otherProject(run) != "" {
 		return nil
 	}
 	used, err := b.moneyOf(ctx, run, now)
-	if err != nil || used < most*9/10 { // the last tenth may be too little for a call
+	if err != nil {
 		return err
 	}
-	s.say("its cap may hold them: %s of --max-cost %s are spent; nightshift set %s --max-cost %s", usd(used), usd(most), typed(run), dollarsUp(most*2))
+	counts, err := b.store.Counts(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	if words := capStands(typed(run), used, most, counts); words != "" {
+		s.say("%s", words)
+	}
 	return nil
+}
+
+// capStands says how far the open rows of a run come before its cap stops them, if they
+// cost what those that have ended did; "" where they fit.
+func capStands(name string, used, most int64, c jobs.Counts) string {
+	called := c[jobs.Done] + c[jobs.Failed] + c[jobs.Blocked] + c[jobs.Truncated]
+	row := max(used/max(called, 1), 1)
+	fit := min(max(most-used, 0)/row, c.Open())
+	goesOn := fmt.Sprintf("nightshift set %s --max-cost %s", name, dollarsUp(max(used+row*c.Open()*11/10, most*11/10)))
+	switch {
+	case used < most*9/10 && fit >= c.Open():
+		return ""
+	case fit == 0 || used >= most:
+		return fmt.Sprintf("they will stand: %s of --max-cost %s is spent. They go on after\n  %s", usd(used), usd(most), goesOn)
+	case fit >= c.Open(): // what a call may cost at most has to fit too
+		return fmt.Sprintf("they may stand: %s of --max-cost %s is spent. If they do:\n  %s", usd(used), usd(most), goesOn)
+	}
+	return fmt.Sprintf("about %s of them will go, then the run stands: %s of --max-cost %s is spent. For all:\n  %s",
+		humanize.Comma(fit), usd(used), usd(most), goesOn)
 }
 
 // checkCauses refuses a word that is no state and no cause of this run: it is

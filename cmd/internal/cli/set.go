@@ -113,7 +113,7 @@ func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, n
 	for _, name := range names {
 		s := settingNamed(name)
 		x := settingShown{Name: name, Was: s.shown(be.conf, was.Spec, now), Value: s.shown(be.conf, is.Spec, now)}
-		list, said = append(list, x), append(said, fmt.Sprintf("%s %s → %s", name, x.Was, x.Value))
+		list, said = append(list, x), append(said, fmt.Sprintf("%s %s → %s", name, s.kept(be.conf, was.Spec, now), s.kept(be.conf, is.Spec, now)))
 		t.row(name, x.Was, x.Value)
 	}
 	event := limiter.Event{Kind: scheduler.EventRun, Subject: run.ID, By: o.operator(), Text: "run " + run.Title() + " set: " + strings.Join(said, "; ")}

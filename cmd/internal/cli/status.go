@@ -168,6 +168,11 @@ func (s runStatus) phase() string {
 	return "queued"
 }
 
+// stands tells that the run goes on only when somebody acts.
+func (s runStatus) stands() bool {
+	return s.counts.Open() > 0 && s.hold.paused && (s.hold.unsure || s.hold.until.IsZero())
+}
+
 // mostPhase is how long a phase in a table's column may be; what is longer stands whole
 // elsewhere on the screen.
 const mostPhase = 48

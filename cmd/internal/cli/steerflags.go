@@ -87,7 +87,7 @@ func (l *loaded) cannotCap(s jobs.Spec, now time.Time) error {
 
 // runWatch looks after how runs are steered.
 func (b *backend) runWatch() *scheduler.RunWatch {
-	return &scheduler.RunWatch{Control: b.control(), Owner: strings.TrimPrefix(processName(""), ":"), Zone: b.conf.zone(), Ramp: b.conf.windowRamp()}
+	return &scheduler.RunWatch{Control: b.control(), Owner: strings.TrimPrefix(processName(""), ":"), Zone: b.conf.zone(), Ramp: b.conf.windowRamp(), Dearer: b.conf.dearer}
 }
 
 // steered puts a run's steering into force before its first row can begin. It fits
@@ -97,6 +97,28 @@ func (b *backend) steered(ctx context.Context, run jobs.Run) error {
 		return nil
 	}
 	return firstError(b.runWatch().Apply(ctx, run), b.countSpent(ctx, run, 0, time.Now()))
+}
+
+// upgradeWords say what is done for a run when its deadline is in danger.
+func (b *backend) upgradeWords(run jobs.Run) string {
+	steps := b.runWatch().UpgradePlan(run)
+	if len(steps) == 0 {
+		return "; it goes on then, nothing more can be done before"
+	}
+	return "; if it falls behind: " + strings.Join(steps, ", then ")
+}
+
+// dearer is how many times the price of one tier another has for a run's model; 0 where
+// no price is known.
+func (l *loaded) dearer(run jobs.Run, from, to string) float64 {
+	model := l.priceOf(run.Spec.Model)
+	if model == "" {
+		return 0
+	}
+	at := func(tier string) float64 {
+		return float64(l.prices().Bill(model, gemini.Usage{Prompt: 1000, Candidates: 1000, Tier: tier}, time.Now()).PicoUSD)
+	}
+	return at(to) / max(at(from), 1)
 }
 
 // unwatched warns where nobody keeps what the run asks for; "" where somebody does,
@@ -131,7 +153,7 @@ func (b *backend) steerRows(t *dataTable, run jobs.Run, now time.Time) {
 		{s.Window != "", jobs.SetWindow, ""},
 		{!s.Deadline.IsZero() && s.Stops() && s.Late(now) > 0, jobs.SetDeadline, "; open rows ended then"},
 		{!s.Deadline.IsZero() && s.Late(now) == 0, jobs.SetDeadline, map[string]string{"": "; then open rows end", jobs.LateStop: "; then open rows end",
-			jobs.LateContinue: "; it goes on then", jobs.LateUpgrade: "; more is done to make it"}[s.OnLate]},
+			jobs.LateContinue: "; it goes on then", jobs.LateUpgrade: b.upgradeWords(run)}[s.OnLate]},
 		{s.MaxCost > 0, jobs.SetMaxCost, ""},
 		{s.Weight > 1, jobs.SetWeight, " times the part of others"},
 		{starts, jobs.SetRamp, ""},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 	"nightshift/scheduler"
 )
 
@@ -22,6 +23,14 @@ type runSetting struct {
 	shown func(c *loaded, s jobs.Spec, now time.Time) string
 }
 
+// kept is a setting as an event has it, which people with other clocks read later.
+func (s runSetting) kept(c *loaded, spec jobs.Spec, now time.Time) string {
+	if s.name == jobs.SetDeadline && !spec.Steer.Deadline.IsZero() {
+		return limiter.Instant(spec.Steer.Deadline)
+	}
+	return s.shown(c, spec, now)
+}
+
 // noSetting takes a setting away.
 const noSetting = "none"
 
@@ -29,7 +38,7 @@ var runSettings = []runSetting{
 	{jobs.SetWindow, "`TIMETABLE` in which the run may work: \"22:00-07:00@100%, else @10%\"; rates @300rpm, days \"Mon-Fri 22:00-07:00@100%\"; without else: closed outside", readWindow, showWindow},
 	{jobs.SetZone, "`ZONE` of --window and --deadline, such as Asia/Tokyo (default this machine's)", readZone, showZone},
 	{jobs.SetDeadline, "when the run has to be done: a `TIME` of day (07:00), a moment (2026-12-01T07:00) or a time from now (8h)", readDeadline, showDeadline},
-	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade also does more before", readOnLate, showOnLate},
+	{jobs.SetOnLate, "what follows at the deadline: stop ends the open rows (default), continue goes on, upgrade first goes before other runs and by standard instead of flex", readOnLate, showOnLate},
 	{jobs.SetMaxCost, "pause the run when its calls have cost so many `DOLLARS` in all", readMaxCost, showMaxCost},
 	{jobs.SetWeight, "the run's part beside other runs: 3 has three times the part of 1", readWeight, func(_ *loaded, s jobs.Spec, _ time.Time) string { return fmt.Sprint(max(s.Steer.Weight, 1)) }},
 	{jobs.SetRamp, "start slowly: from a tenth of the rate to all of it over this `TIME` (10m), from now on", readRamp, showRamp},

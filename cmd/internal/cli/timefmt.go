@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"nightshift/limiter"
 )
 
 // clock prints a time as the user's wall clock shows it; another day is named.
@@ -17,6 +19,14 @@ func clock(t, now time.Time) string {
 		return t.Format("Mon 15:04")
 	}
 	return t.Format("2006-01-02 15:04")
+}
+
+// told is a text that was kept in Redis as people here read it: its moments are by their
+// clock, with its zone, and with the day where that is not the day of now.
+func told(text string, now time.Time) string { return toldIn(text, now, time.Local) }
+
+func toldIn(text string, now time.Time, zone *time.Location) string {
+	return limiter.TellInstants(text, func(t time.Time) string { return clockIn(t, now, zone) })
 }
 
 // shortDay is the day of a time in a narrow column; within two days the hour too.

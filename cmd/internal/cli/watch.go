@@ -80,7 +80,7 @@ func (o *statusOptions) lookAgain(ctx context.Context, be *backend) error {
 func printLook(s *streams, v *overview, since time.Time) time.Time {
 	for _, e := range v.Events {
 		if e.At.After(since) {
-			fmt.Fprintf(s.Out, "%s %s: %s\n", e.At.Local().Format("15:04:05"), e.Kind, e.Text)
+			fmt.Fprintf(s.Out, "%s %s: %s\n", e.Happened().Local().Format("15:04:05"), e.Kind, eventText(e, time.Local))
 			since = e.At
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -125,7 +126,7 @@ func (v *overview) laneLines() (out []string) {
 				name, note = l.Lane.Model, fmt.Sprintf("  %d in flight, %s waiting", l.InFlight, humanize.Comma(waiting))
 			}
 			if x.Lowered != nil {
-				note += "  " + x.Lowered.String()
+				note += "  " + told(x.Lowered.String(), v.At)
 			}
 			out = append(out, fmt.Sprintf("%-22.22s %-10s %s %s%s", name, x.Name, gauge(x.Used, x.Effective, 10), howFull(x), note))
 		}
@@ -175,7 +176,7 @@ func (m watchScreen) runLines(most int) (out []string) {
 func (v *overview) eventLines() (out []string) {
 	for i := len(v.Events) - 1; i >= 0; i-- {
 		e := v.Events[i]
-		out = append(out, fmt.Sprintf("%s %s: %s", clock(e.At, v.At), e.Kind, oneLine(e.Text)))
+		out = append(out, fmt.Sprintf("%s %s: %s", clock(e.Happened(), v.At), e.Kind, oneLine(eventText(e, time.Local))))
 	}
 	return out
 }
