@@ -39,7 +39,10 @@ func (l *loaded) capWarning(run jobs.Run, p *jobs.Planned, slots int, now time.T
 	}
 	row := max(cost(p.Input.Mid/p.Rows, longest), 1)
 	fit, want := most/row, min(int64(slots), p.Rows)
-	if fit >= want {
+	switch {
+	case fit >= want && p.Cost != nil && p.Cost.High > most:
+		return fmt.Sprintf("note: it may cost up to %s, and --max-cost stops it at %s; to let it go on then:\n  nightshift set %s --max-cost DOLLARS", usd(p.Cost.High), usd(most), typed(run))
+	case fit >= want:
 		return ""
 	}
 	return fmt.Sprintf("warning: --max-cost %s lets %s be in flight at once, not %d, since a row may cost %s: give\n"+

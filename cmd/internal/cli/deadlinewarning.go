@@ -15,12 +15,12 @@ func (l *loaded) lateWarning(run jobs.Run, end, now time.Time) string {
 	if s.Deadline.IsZero() || !end.After(s.Deadline) {
 		return ""
 	}
-	what := "it ends late"
+	what, zone := "", deadlineZone(l, run.Spec)
 	if s.Stops() {
-		what = "rows that are left then end without a call"
+		what = "; rows that are left at the deadline end without a call"
 	}
-	return fmt.Sprintf("warning: %s: about %s, its deadline is %s: nightshift set %s --deadline TIME, or nightshift plan shows faster ways",
-		what, clock(end, now), clockIn(s.Deadline, now, deadlineZone(l, run.Spec)), typed(run))
+	return fmt.Sprintf("warning: it is late: done about %s, its deadline is %s%s:\n"+
+		"  nightshift set %s --deadline TIME, or nightshift plan shows faster ways", clockIn(end, now, zone), clockIn(s.Deadline, now, zone), what, typed(run))
 }
 
 // pausedPast names the open runs whose deadline comes while a pause holds them.

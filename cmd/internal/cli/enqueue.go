@@ -151,14 +151,11 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		return err
 	}
 	now := f.now()
-	open := counts.Open() + ahead
+	b.Spec.Steer = rep.Run.Spec.Steer // with what the run had before
 	planned, plan := be.expect(ctx, b, rep, now)
-	fc, err := be.forecast(ctx, b, rep.Run.ID, open, now)
+	fc, err := be.endOf(ctx, b, rep.Run.ID, counts.Open(), ahead, plan, now)
 	if err != nil {
 		return err
-	}
-	if plan.Known && plan.need.Rows == counts.Open() { // all is of this enqueue: one end, not two
-		fc = forecast{took: plan.Done.Sub(now), limit: plan.DoneLimit, days: plan.Resets}
 	}
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
 	r := enqueued{
@@ -190,7 +187,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	}
 	if planned != nil {
 		t.row("expected", plannedCost(*planned)) // its end is the time's, below
-		plan.capRows(t)
+		plan.dayRows(t)
 	}
 	name := shellWord(rep.Run.Title())
 	if cancelled := counts[jobs.Cancelled]; cancelled > 0 {

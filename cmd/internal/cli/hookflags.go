@@ -19,6 +19,8 @@ type tellFlags struct {
 	Notify []string
 	Format string
 	Then   string
+
+	once bool // there was nothing left to do: nobody waits for what could not be told at once
 }
 
 func (t *tellFlags) addNotifyFlags(fl *pflag.FlagSet) {
@@ -74,8 +76,8 @@ func (t *tellFlags) notify(ctx context.Context, be *backend, run jobs.Run) error
 // thenTries is how often --then is run until it succeeds: somebody waits for it.
 var thenTries = []time.Duration{0, 2 * time.Second, 10 * time.Second}
 
-// after runs --then for what became of the run. What it ended with stays, unless only
-// the command failed.
+// after runs --then for what became of the run. What that ended with stays, also where
+// the command fails: that is said.
 func (t *tellFlags) after(ctx context.Context, f *factory, be *backend, run jobs.Run, ended error) error {
 	kind := endKind(ctx, be, run, ended)
 	hook := scheduler.Hook{Name: "--then", On: t.On, Command: t.Then}
@@ -85,7 +87,11 @@ func (t *tellFlags) after(ctx context.Context, f *factory, be *backend, run jobs
 	h := &scheduler.Hooks{Control: &scheduler.Control{}, Report: be.hookReport, Command: scheduler.HookCommand{Env: be.conf.commandEnv(), Out: f.Err}}
 	e := scheduler.RunEvent{Run: run.ID, Kind: kind, At: f.now(), Occasion: "then"}
 	var err error
-	for _, wait := range thenTries {
+	tries := thenTries
+	if t.once {
+		tries = tries[:1]
+	}
+	for _, wait := range tries {
 		select {
 		case <-ctx.Done():
 			return firstError(ended, ctx.Err())
@@ -95,12 +101,15 @@ func (t *tellFlags) after(ctx context.Context, f *factory, be *backend, run jobs
 			return ended
 		}
 	}
-	err = fmt.Errorf("--then: %w (tried %d times)", err, len(thenTries))
-	if ended != nil {
-		f.say("nightshift: %v", err)
-		return ended
+	f.say("warning: --then: %v (tried %s); the same command again runs it once more", err, timesWord(len(tries)))
+	return ended
+}
+
+func timesWord(n int) string {
+	if n == 1 {
+		return "once"
 	}
-	return err
+	return fmt.Sprintf("%d times", n)
 }
 
 func onOrDefault(on []string) []string {

@@ -173,6 +173,24 @@ func (b *backend) runEnd(ctx context.Context, r *runStatus, now time.Time) error
 	return err
 }
 
+// endOf is when the open rows of a run that was just enqueued will be done, as plan says
+// it: of what this enqueue brought, or of all where others are open too.
+func (b *backend) endOf(ctx context.Context, batch *batch, run string, open, ahead int64, plan planReport, now time.Time) (forecast, error) {
+	if open > 0 && (!plan.Known || plan.need.Rows != open) {
+		e, err := b.conf.evidence(ctx, b, batch, run)
+		if err == nil {
+			plan, err = b.conf.planOf(ctx, b, batch, e, run, open, now)
+		}
+		if err != nil {
+			return forecast{}, err
+		}
+	}
+	if plan.Known && open > 0 {
+		return forecast{took: plan.Done.Sub(now), limit: plan.DoneLimit, days: plan.Resets}, nil
+	}
+	return b.forecast(ctx, batch, run, open+ahead, now)
+}
+
 // forecast says when a run that was just enqueued will be done: by the state of its
 // lane, where that is known; else by the limits of the configuration alone.
 func (b *backend) forecast(ctx context.Context, batch *batch, run string, open int64, now time.Time) (forecast, error) {

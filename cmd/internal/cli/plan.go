@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -99,7 +100,11 @@ func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command
 		refusedRow(t, refused)
 		return f.print(t, planReport{Update: update, Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand, Refused: refused})
 	}
-	r, err := f.conf.planOf(ctx, be, b, e, "", stand.asked(), f.now())
+	joined, err := joins(ctx, be, b)
+	if err != nil {
+		return err
+	}
+	r, err := f.conf.planOf(ctx, be, b, e, joined, stand.asked(), f.now())
 	if err != nil {
 		return err
 	}
@@ -126,6 +131,20 @@ func (o *planOptions) inRun(ctx context.Context, be *backend, b *batch) (refused
 	}
 	w, err := be.store.WouldUpdate(ctx, b.Prepared)
 	return "", &runUpdate{w.Run.ID, w.Removed, w.Stayed, w.OtherFields, w.OtherFieldsUnseen}, err
+}
+
+// joins is the id of the run that the rows would come to, if there is one: its settings
+// hold for them, and what is open of it are these rows, not others.
+func joins(ctx context.Context, be *backend, b *batch) (id string, err error) {
+	if be == nil {
+		return "", nil
+	}
+	run, found, err := be.store.Joins(ctx, b.Prepared)
+	if err != nil || !found {
+		return "", err
+	}
+	b.Spec.Steer = run.Spec.Steer
+	return run.ID, nil
 }
 
 // openForPlan reaches the shared state where there is one: a plan goes without it,
@@ -176,6 +195,9 @@ func (r *planReport) time(p prospect, b *batch) {
 	r.Ways = p.ways(r.Deadline, b.quota.model)
 }
 
+// ownCapName is a run's own cap, as it is typed.
+const ownCapName = "--max-cost"
+
 // caps notes the limits in money that the rows may not fit: by what they are likely
 // to cost, or may cost where only that is known.
 func (r *planReport) caps(p prospect, s jobs.Spec) {
@@ -183,9 +205,14 @@ func (r *planReport) caps(p prospect, s jobs.Spec) {
 	if cost == nil || cost.High == 0 {
 		return
 	}
-	short := p.short(cost.High)
-	if m := s.Steer.MaxCost; m > 0 && m < cost.High {
-		short = append(short, capRoom{name: "--max-cost", room: m})
+	short, own := p.short(cost.High), s.Steer.MaxCost > 0 && s.Steer.MaxCost < cost.High
+	for i, c := range short {
+		if strings.HasPrefix(c.name, "usd_total of run/") { // it is there already, and may have spent a part
+			short[i].name, own = ownCapName, false
+		}
+	}
+	if own {
+		short = append(short, capRoom{name: ownCapName, room: s.Steer.MaxCost})
 	}
 	for _, c := range short {
 		fit := float64(c.room) / float64(max(cost.Mid, 1)) * float64(r.need.Rows)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -81,6 +82,13 @@ func (r planReport) costRows(t *dataTable) {
 		}
 		t.row(head, line)
 	}
+	r.capRows(t)
+}
+
+// dayRows names those that the run does not end at: of its own cap whoever enqueues is
+// warned, with what to do.
+func (r planReport) dayRows(t *dataTable) {
+	r.Caps = slices.DeleteFunc(slices.Clone(r.Caps), func(c capNote) bool { return c.Cap == ownCapName })
 	r.capRows(t)
 }
 

@@ -101,6 +101,9 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 			f.say("warning: later runs will not know these answers: %v", err)
 		}
 	}
+	if counts, err := s.store.Counts(ctx, rep.Run.ID); err == nil {
+		o.Tell.once = counts.Open() == 0
+	}
 	planned, _ := s.expect(ctx, b, rep, f.now())
 	f.say("%s", runOpening(rep, b, reuse, planned, f.now()))
 	if warning := s.conf.capWarning(rep.Run, planned, s.conf.Worker.Concurrency, f.now()); warning != "" {
@@ -108,7 +111,7 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	}
 	err = s.work(ctx, f, rep.Run, sink)
 	err = o.ended(ctx, f, s, rep.Run, sink, err, out.out, func(ctx context.Context) error { return out.write(ctx, f.streams, b.Prepared) })
-	tell.close(ctx, s, f, rep.Run)
+	tell.close(ctx, s, f, rep.Run, o.Tell.once)
 	return o.Tell.after(ctx, f, s.backend, rep.Run, err)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"nightshift/jobs"
@@ -17,8 +18,12 @@ type runHooks struct {
 }
 
 // hooksPatience is how long the end of a `run` waits for receivers that fail, where what
-// is on its way would be lost with its Redis.
-const hooksPatience = 30 * time.Second
+// is on its way would be lost with its Redis; hooksGlance where it is kept, or where the
+// command had nothing to do, so that giving it again costs nothing.
+const (
+	hooksPatience = 30 * time.Second
+	hooksGlance   = 5 * time.Second
+)
 
 // hookPauses are those between two tries of that time.
 var hookPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
@@ -53,13 +58,18 @@ func (r *runHooks) end() {
 	}
 }
 
-// close tells what became of the run, and says what could not be told.
-func (r *runHooks) close(ctx context.Context, s *session, f *factory, run jobs.Run) {
+// close tells what became of the run, and says what could not be told and who tries
+// again; once says that nobody should be kept waiting for that.
+func (r *runHooks) close(ctx context.Context, s *session, f *factory, run jobs.Run, once bool) {
 	if r == nil {
 		return
 	}
 	r.end()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hooksPatience)
+	patience, pauses := hooksPatience, hookPauses
+	if once || s.embedded == nil {
+		patience, pauses = hooksGlance, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := r.life.Look(ctx); err != nil {
 		s.log.Warn("what became of the run is not told", "err", err)
@@ -69,26 +79,41 @@ func (r *runHooks) close(ctx context.Context, s *session, f *factory, run jobs.R
 			s.log.Warn("hooks are not called", "err", err)
 			return
 		}
-		left, err := r.hooks.Control.Deliveries(context.WithoutCancel(ctx))
-		if err != nil || len(left) == 0 || s.embedded == nil {
-			return // a shared Redis keeps them for a scheduler
+		left, err := r.left(ctx, run)
+		if err != nil || len(left) == 0 {
+			return
+		}
+		if tried >= len(pauses) {
+			sayUntold(f, run, left, s.embedded == nil)
+			return
 		}
 		if tried == 0 {
-			f.say("waiting up to %s for %s that could not be told yet: %s", hooksPatience, plural(len(left), "hook"), left[0].Failed)
-		}
-		if tried == len(hookPauses) {
-			for _, d := range left {
-				f.say("warning: hook %s was not told that %s %s: %s; once it answers, the same command again tells it", d.Hook, run.Title(), d.Event.Kind, d.Failed)
-			}
-			return
+			f.say("waiting up to %s for %s that could not be told yet: %s", patience, plural(len(left), "hook"), left[0].Failed)
 		}
 		select {
 		case <-ctx.Done():
-			tried = len(hookPauses) - 1
-		case <-time.After(hookPauses[tried]):
+			tried = len(pauses) - 1
+		case <-time.After(pauses[tried]):
 		}
 		if err := r.hooks.Control.DueNow(context.WithoutCancel(ctx)); err != nil {
 			s.log.Warn("hooks are not called again at once", "err", err)
 		}
+	}
+}
+
+// left is what was not told of a run.
+func (r *runHooks) left(ctx context.Context, run jobs.Run) ([]scheduler.Delivery, error) {
+	all, err := r.hooks.Control.Deliveries(context.WithoutCancel(ctx))
+	return slices.DeleteFunc(all, func(d scheduler.Delivery) bool { return d.Event.Run != run.ID }), err
+}
+
+// sayUntold says who was not told, and who will try again.
+func sayUntold(f *factory, run jobs.Run, left []scheduler.Delivery, kept bool) {
+	next := "once it answers, the same command again tells it"
+	if kept {
+		next = "it is kept, and the next scheduler tries again for up to a day: nightshift scheduler"
+	}
+	for _, d := range left {
+		f.say("warning: hook %s was not told that %s %s: %s; %s", d.Hook, run.Title(), d.Event.Kind, orElse(d.Failed, "no answer yet"), next)
 	}
 }
