@@ -127,16 +127,30 @@ func (o *overview) adviseRuns() {
 // advisedAnyway are alerts of what the advice finds by itself, and with more detail.
 var advisedAnyway = []string{scheduler.AlertWorkers, scheduler.AlertCredentials}
 
+// firing tells that the caps of a node are among the alerts that hold, which say more
+// than the event of one of their levels.
+func (o *overview) firing(node string) bool {
+	return o.Health.Leader != nil && slices.ContainsFunc(o.Alerts, func(a scheduler.Alert) bool {
+		return a.Kind == scheduler.AlertCap && node != "" && strings.HasPrefix(a.Subject, node+" ")
+	})
+}
+
 // adviseAlerts has what the leader found, and repeats what somebody should have looked
-// at in the last half hour.
+// at in the last half hour: of one thing the latest.
 func (o *overview) adviseAlerts() {
 	for _, a := range o.Alerts {
 		if o.Health.Leader != nil && !slices.Contains(advisedAnyway, a.Kind) {
 			o.add("warn", a.Command, "%s (since %s)", told(a.Text, o.At), clock(a.Since, o.At))
 		}
 	}
+	last := map[string]time.Time{}
 	for _, e := range o.Events {
-		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute {
+		if e.Kind == limiter.EventAlert {
+			last[e.Subject] = e.At
+		}
+	}
+	for _, e := range o.Events {
+		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && e.At.Equal(last[e.Subject]) && !o.firing(e.Subject) {
 			o.add("warn", "nightshift events --kind alert", "%s (%s)", eventText(e, time.Local), clock(e.Happened(), o.At))
 		}
 	}

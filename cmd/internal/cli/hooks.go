@@ -132,7 +132,7 @@ func (b *backend) newHooks(control *scheduler.Control) *scheduler.Hooks {
 	for _, err := range wrong {
 		b.log.Error("a hook cannot be called", "err", err)
 	}
-	return &scheduler.Hooks{Control: control, Hooks: hooks, Report: b.hookReport, Command: scheduler.HookCommand{Env: b.conf.commandEnv()}, Zone: b.conf.zone()}
+	return &scheduler.Hooks{Control: control, Hooks: hooks, Report: b.hookReport, Command: scheduler.HookCommand{Env: b.conf.commandEnv()}, Zone: time.Local} // as of the report that goes with it
 }
 
 // hookReport is what hooks are told of a run; nothing of one that is not there.
