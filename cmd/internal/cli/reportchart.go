@@ -26,6 +26,10 @@ var (
 	chartNarrow = chartShape{360, 210, 5}
 )
 
+// halfLabel is half as wide as a time of day in pixels: labels begin at their points, and
+// are moved to stand below them.
+const halfLabel = 17
+
 func chartTheme(dark bool) charts.ColorPalette {
 	ink, grid := charts.ColorFromHex("#444444"), charts.ColorFromHex("#dddddd")
 	if dark {
@@ -52,7 +56,7 @@ func (q reportQuota) svg(z *time.Location, dark bool, s chartShape) (template.HT
 		SeriesList: charts.NewSeriesListLine([][]float64{bulk, people}), StackSeries: charts.Ptr(true), Symbol: charts.Symbol{Shape: charts.SymbolNone}, LineStrokeWidth: 1,
 		Padding: charts.NewBox(4, 4, 16, 4),
 		Legend:  charts.LegendOption{SeriesNames: []string{"bulk", "those who wait"}, Symbol: charts.SymbolSquare},
-		XAxis:   charts.XAxisOption{Labels: labels, BoundaryGap: charts.Ptr(false), LabelCount: len(labels)},
+		XAxis:   charts.XAxisOption{Labels: labels, BoundaryGap: charts.Ptr(false), LabelCount: len(labels), LabelOffset: charts.OffsetInt{Left: -halfLabel}},
 		YAxis: []charts.YAxisOption{{Min: charts.Ptr(0.0), Max: charts.Ptr(q.top(20)), LabelCount: int(q.top(20)/20) + 1,
 			ValueFormatter: func(v float64) string { return fmt.Sprintf("%.0f %%", v) }}},
 	})
