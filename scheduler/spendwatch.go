@@ -102,7 +102,9 @@ func (w *SpendWatch) look(ctx context.Context, s limiter.CapState, kept spendMar
 		if own {
 			text = w.ownText(ctx, s)
 		}
-		w.Control.noteSubject(ctx, limiter.EventAlert, s.Node, w.Owner, text)
+		if !own || w.ownOpen(ctx, s) {
+			w.Control.noteSubject(ctx, limiter.EventAlert, s.Node, w.Owner, text)
+		}
 	}
 	if m.Level == kept.Level && m.Cap == kept.Cap && m.Start == kept.Start && len(m.Seen) == len(kept.Seen) &&
 		(len(m.Seen) == 0 || m.Seen[len(m.Seen)-1] == kept.Seen[len(kept.Seen)-1]) {
@@ -164,6 +166,16 @@ func ownLevel(s limiter.CapState) (reached int64) {
 		}
 	}
 	return reached
+}
+
+// ownOpen tells whether the run of an own cap goes on: of one that has ended nobody needs
+// to hear.
+func (w *SpendWatch) ownOpen(ctx context.Context, s limiter.CapState) bool {
+	if w.Control.Store == nil {
+		return true
+	}
+	counts, err := w.Control.Store.Counts(ctx, strings.TrimPrefix(s.Node, "run/"))
+	return err != nil || counts.Open() > 0 || counts.Total() == 0
 }
 
 // ownText says how far a run's own cap is spent.

@@ -28,17 +28,13 @@ func newEnqueueCmd(f *factory) *cobra.Command {
 		Long: "Reads and checks the INPUT files, and puts their rows on the queues:\n" +
 			inputKinds + "\n" +
 			"Enqueueing the same run again adds only what is missing.",
-		Args: inputArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runEnqueue(cmd.Context(), f, o, cmd, args)
-		},
 	}
-	o.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.Update, "update", false, "let the named run change: redo only what changed")
-	o.Tell.addNotifyFlags(cmd.Flags())
-	f.addOutputFlag(cmd)
-	inSections(cmd)
-	return cmd
+	own := func() {
+		cmd.Flags().BoolVar(&o.Update, "update", false, "let the named run change: redo only what changed")
+		o.Tell.addNotifyFlags(cmd.Flags())
+		f.addOutputFlag(cmd)
+	}
+	return inputCommand(cmd, &o.specOptions, own, func(ctx context.Context, inputs []string) error { return runEnqueue(ctx, f, o, cmd, inputs) })
 }
 
 func runEnqueue(ctx context.Context, f *factory, o *enqueueOptions, cmd *cobra.Command, inputs []string) error {

@@ -21,14 +21,12 @@ func newPlanCmd(f *factory) *cobra.Command {
 			"windows, deadline and caps. How long answers get comes from a sample, from an earlier run with the\n" +
 			"same prompt, from what the feature's calls taught, or else is the longest that is allowed: it says\n" +
 			"which.",
-		Args: inputArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), f, o, cmd, args) },
 	}
-	o.addFlags(cmd)
-	o.addUpdateFlag(cmd.Flags())
-	f.addOutputFlag(cmd)
-	inSections(cmd)
-	return cmd
+	own := func() {
+		o.addUpdateFlag(cmd.Flags())
+		f.addOutputFlag(cmd)
+	}
+	return inputCommand(cmd, &o.specOptions, own, func(ctx context.Context, inputs []string) error { return runPlan(ctx, f, o, cmd, inputs) })
 }
 
 // planReport is what plan prints.

@@ -33,16 +33,14 @@ func newRunCmd(f *factory) *cobra.Command {
 			"Stopped or killed, the same command goes on with the rows that have no good result in the file\n" +
 			"yet. With -o NAME.csv the results are appended to NAME.csv.jsonl, and NAME.csv is written from\n" +
 			"that when the command ends.",
-		Args: inputArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), f, o, cmd, args) },
 	}
-	o.addFlags(cmd)
-	cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output JSONL, or CSV for NAME.csv (default INPUT with .results.jsonl; of several inputs results.jsonl)")
-	cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
-	o.Tell.addNotifyFlags(cmd.Flags())
-	o.Tell.addThenFlags(cmd.Flags())
-	inSections(cmd)
-	return cmd
+	own := func() {
+		cmd.Flags().StringVarP(&o.Out, "out", "o", "", "`FILE` for the results; - for standard output JSONL, or CSV for NAME.csv (default INPUT with .results.jsonl; of several inputs results.jsonl)")
+		cmd.Flags().BoolVar(&o.Update, "update", false, "redo what changed: rows of the results file, and of the named run on a shared Redis")
+		o.Tell.addNotifyFlags(cmd.Flags())
+		o.Tell.addThenFlags(cmd.Flags())
+	}
+	return inputCommand(cmd, &o.specOptions, own, func(ctx context.Context, inputs []string) error { return runRun(ctx, f, o, cmd, inputs) })
 }
 
 func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, inputs []string) error {

@@ -28,15 +28,13 @@ func newSampleCmd(f *factory) *cobra.Command {
 			"input's size. The same seed tries the same rows, so that a changed prompt can be compared. What\n" +
 			"was paid for is kept: enqueue and run take these rows' answers over. It calls at once, whatever\n" +
 			"--window says, and none but its own rows; what is paused it does not wait for.",
-		Args: inputArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return runSample(cmd.Context(), f, o, cmd, args) },
 	}
-	o.addFlags(cmd)
-	cmd.Flags().IntVarP(&o.N, "number", "n", 20, "how many `ROWS` to try")
-	cmd.Flags().Uint64Var(&o.Seed, "seed-rows", 1, "which rows chance takes: another `NUMBER` tries others")
-	f.addOutputFlag(cmd)
-	inSections(cmd)
-	return cmd
+	own := func() {
+		cmd.Flags().IntVarP(&o.N, "number", "n", 20, "how many `ROWS` to try")
+		cmd.Flags().Uint64Var(&o.Seed, "seed-rows", 1, "which rows chance takes: another `NUMBER` tries others")
+		f.addOutputFlag(cmd)
+	}
+	return inputCommand(cmd, &o.specOptions, own, func(ctx context.Context, inputs []string) error { return runSample(ctx, f, o, cmd, inputs) })
 }
 
 // sampleOutcome is what sample prints.
