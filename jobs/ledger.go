@@ -137,3 +137,9 @@ func (s *Store) moveAll(ctx context.Context, run string, ms []move) ([]bool, err
 func (s *Store) Lost(ctx context.Context, run string) (int64, error) {
 	return s.field(ctx, run, "lost")
 }
+
+// Attempts is how often the run's rows were attempted that have ended, by their results:
+// those of former ends, of rows that were tried again, are in it.
+func (s *Store) Attempts(ctx context.Context, run string) (int64, error) {
+	return s.field(ctx, run, "attempts")
+}

@@ -118,6 +118,9 @@ func TestUpdateOfOtherFields(t *testing.T) {
 		if after.Fields = before.Fields; fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("more of a result was changed than its fields: %v, was %v", after, before)
 		}
+		if n, err := b.Attempts(b.ctx, run); err != nil || n != 6 {
+			t.Errorf("%d attempts (%v), want one of each row that ended", n, err)
+		}
 		if n, err := b.Retry(b.ctx, run, RetryFilter{}); err != nil || n != 2 {
 			t.Fatalf("retried %d (%v)", n, err)
 		}

@@ -33,8 +33,8 @@ type Result struct {
 	Finish    string          `json:"finish_reason,omitempty"`
 	Usage     *Usage          `json:"usage,omitempty"`
 	MicroUSD  *int64          `json:"cost_micro_usd,omitempty"` // absent when no price is known
-	Attempts  int             `json:"attempts"` // 0 for a row that was never asked
-	WaitedMS  int64           `json:"waited_ms,omitempty"` // from enqueue to the permit
+	Attempts  int             `json:"attempts"`                 // 0 for a row that was never asked
+	WaitedMS  int64           `json:"waited_ms,omitempty"`      // from enqueue to the permit
 	// WaitsMS is what of that was spent on what, by WaitCause.String. Time between
 	// two attempts counts; the attempts themselves do not.
 	WaitsMS  map[string]int64 `json:"waits_ms,omitempty"`

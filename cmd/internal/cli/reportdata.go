@@ -53,6 +53,7 @@ type reportCost struct {
 	Known    bool  `json:"known"`
 	Calls    int64 `json:"calls"`
 	Unseen   int64 `json:"calls_unseen,omitempty"` // not of Calls: were under way when their worker died, and what they cost nobody knows
+	Attempts int64 `json:"attempts,omitempty"`     // of rows that ended, by their results: those that died with a worker are in it
 	Input    int64 `json:"input_tokens"`
 	Output   int64 `json:"output_tokens"`
 	MicroUSD int64 `json:"micro_usd"`

@@ -90,6 +90,9 @@ func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 	if r.Cost.Unseen, err = b.store.Lost(ctx, r.Run.ID); err != nil {
 		return err
 	}
+	if r.Cost.Attempts, err = b.store.Attempts(ctx, r.Run.ID); err != nil {
+		return err
+	}
 	for _, s := range samples {
 		if s.Run == r.Run.ID {
 			r.Cost.Known = true

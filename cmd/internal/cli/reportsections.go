@@ -48,8 +48,8 @@ func (r *runReport) costSection() pageSection {
 			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended && !r.cancelled())
 		}
 		s.Text = append(s.Text, line+".")
-		if n := r.Cost.Unseen; n > 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("Not in this: up to %s whose answer was never seen, since their worker died. Their rows were asked again.", callsOf(n)))
+		if words := r.uncounted(); words != "" {
+			s.Notes = append(s.Notes, words)
 		}
 		if r.Run.Dropped > 0 {
 			s.Notes = append(s.Notes, fmt.Sprintf("The calls of %s that left it by --update are in this.", rowsOf(r.Run.Dropped)))
@@ -90,6 +90,25 @@ func (r *runReport) costSection() pageSection {
 		s.Notes = append(s.Notes, fmt.Sprintf("Its own cap is %s.", usd(limit)))
 	}
 	return s
+}
+
+// flushed is when workers have counted every call that has ended: they do each second.
+const flushed = 10 * time.Second
+
+// uncounted says which calls are in no count: those under way when their worker died,
+// and those that it had not counted yet.
+func (r *runReport) uncounted() string {
+	unseen, lost := r.Cost.Unseen, max(0, r.Cost.Attempts-r.Cost.Calls-r.Cost.Unseen)
+	switch {
+	case unseen > 0 && lost > 0:
+		return fmt.Sprintf("Not in this: up to %s whose answer was never seen, since their worker died, and %s that it died before counting. "+
+			"Rows without an answer were asked again.", callsOf(unseen), humanize.Comma(lost))
+	case unseen > 0:
+		return fmt.Sprintf("Not in this: up to %s whose answer was never seen, since their worker died. Their rows were asked again.", callsOf(unseen))
+	case lost > 0 && r.Ended && r.At.Sub(r.To) > flushed:
+		return fmt.Sprintf("Not in this: %s that a worker made and died before counting.", callsOf(lost))
+	}
+	return ""
 }
 
 func (r *runReport) used(n int64, show func(int64) string) string {

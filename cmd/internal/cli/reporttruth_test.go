@@ -50,9 +50,21 @@ func TestReportOfUnseenCalls(t *testing.T) {
 	if out := rendered(t, r, "markdown"); strings.Contains(out, "Not in this") {
 		t.Error(out)
 	}
-	r.Cost.Unseen = 11
-	if out := rendered(t, r, "markdown"); !strings.Contains(out, words) {
+	r.Cost.Unseen, r.Cost.Attempts = 11, r.Cost.Calls+11
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, words+". Their rows") {
 		t.Errorf("no %q in\n%s", words, out)
+	}
+	r.Cost.Attempts += 8
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, words+", and 8 that it died before counting") {
+		t.Errorf("no 8 more in\n%s", out)
+	}
+	r.Cost.Unseen, r.At = 0, r.To.Add(time.Second) // what was not counted yet may still be
+	if out := rendered(t, r, "markdown"); strings.Contains(out, "Not in this") {
+		t.Error(out)
+	}
+	r.At = r.To.Add(time.Minute)
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, "Not in this: 19 calls that a worker made and died before counting") {
+		t.Error(out)
 	}
 }
 
