@@ -48,6 +48,9 @@ type Change struct {
 	Set   []Override
 	Unset []Override // only Node and Name count; without a Name all of the node
 	By    string     // who, where an Override does not say
+	// If looks at all that is set before the change; its error is Override's, and
+	// nothing is changed then. Nil is content with anything. It may be called again.
+	If func(set []Override) error
 }
 
 // ErrNoOverride says that nothing is set that could be unset.
@@ -94,6 +97,11 @@ func wildcard(node string) bool { return strings.HasSuffix(node, "/*") }
 // changed is a list of overrides after a change. What an operator sets replaces
 // what the provider said of it: the person knows that.
 func changed(list []Override, ch Change, at time.Time) ([]Override, error) {
+	if ch.If != nil {
+		if err := ch.If(list); err != nil {
+			return nil, err
+		}
+	}
 	out := slices.Clone(list)
 	for _, u := range ch.Unset {
 		n := len(out)

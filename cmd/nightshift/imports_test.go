@@ -17,6 +17,7 @@ var layers = []string{
 	"cmd/internal/cli",
 	"cmd/internal/dashboard",
 	"cmd/internal/tracing",
+	"cmd/internal/tenants",
 	"scheduler",
 	"scheduler/sim",
 	"worker",

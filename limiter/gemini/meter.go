@@ -46,7 +46,7 @@ func (o MeterOptions) filled() MeterOptions {
 
 // Meter counts calls by model, class and feature, in buckets of time that all
 // processes of a scope share in Redis (ReadMeter), and what they cost by the day,
-// also by tenant and run (ReadMoney). Put only counts in memory;
+// also by tenant and run (ReadMoney), and what each tenant used (ReadUse). Put only counts in memory;
 // what was counted goes out once a second. With Redis away it is kept, ever more
 // coarsely, and sent later with its own time; nothing is counted twice.
 type Meter struct {
@@ -64,6 +64,7 @@ type Meter struct {
 	cells      map[cellKey]*UsageSample    // counted and not yet taken by the flusher; guarded by mu
 	rejections map[rejectionKey]*Rejection // guarded by mu
 	money      map[moneyKey]*moneyCount    // guarded by mu
+	use        map[useKey]*UseCounts       // guarded by mu
 
 	// Of the flusher's goroutine; after done is closed, of Close's caller.
 	seq     int64
@@ -85,7 +86,7 @@ func NewMeter(rdb redis.UniversalClient, scope limiter.Scope, opts MeterOptions)
 	m := &Meter{
 		rdb: rdb, scope: scope, keys: newMeterKeys(scope), opts: opts.filled(),
 		stop: make(chan struct{}), done: make(chan struct{}),
-		cells: map[cellKey]*UsageSample{}, rejections: map[rejectionKey]*Rejection{}, money: map[moneyKey]*moneyCount{},
+		cells: map[cellKey]*UsageSample{}, rejections: map[rejectionKey]*Rejection{}, money: map[moneyKey]*moneyCount{}, use: map[useKey]*UseCounts{},
 	}
 	if m.opts.ramps {
 		m.keys = meterKeysAt(rampMeterRoot(scope))
@@ -116,6 +117,7 @@ func (m *Meter) Put(r Record) {
 		m.countTenant(r, key, now)
 		m.noteRejection(r, key, now)
 		m.noteMoney(r, key)
+		m.noteUse(r, key)
 	}
 }
 
@@ -242,7 +244,7 @@ func (m *Meter) complain() {
 func (m *Meter) pending() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.cells) + len(m.rejections) + len(m.money)
+	return len(m.cells) + len(m.rejections) + len(m.money) + len(m.use)
 }
 
 // names bounds how many names become fields, since callers may choose them.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -26,6 +27,7 @@ type parcel struct {
 	cells      []cell
 	rejections []Rejection
 	money      []moneyRow
+	use        []useRow
 }
 
 type cell struct {
@@ -55,8 +57,8 @@ func (m *Meter) take(alive bool) *parcel {
 		p.rejections = append(p.rejections, *r)
 		delete(m.rejections, k)
 	}
-	p.money = m.takeMoney()
-	if len(p.cells)+len(p.rejections)+len(p.money) == 0 {
+	p.money, p.use = m.takeMoney(), m.takeUse()
+	if len(p.cells)+len(p.rejections)+len(p.money)+len(p.use) == 0 {
 		if !alive {
 			return nil
 		}
@@ -78,7 +80,8 @@ func (m *Meter) args(p *parcel) []any {
 	if m.opts.redisNow != nil {
 		clock = strconv.FormatInt(m.opts.redisNow().UnixMilli(), 10)
 	}
-	args := []any{clock, m.process, p.seq, stepsArg(), len(p.cells), len(p.rejections), len(p.money), moneyKept.Milliseconds()}
+	args := []any{clock, m.process, p.seq, stepsArg(), len(p.cells), len(p.rejections), len(p.money), moneyKept.Milliseconds(),
+		len(p.use), moneyKept.Milliseconds(), useHoursKept.Milliseconds()}
 	for _, c := range p.cells {
 		other := usageKey{c.key.lane, c.key.class, OtherFeature}
 		args = append(args, m.age(c.at), string(c.kind), c.key.field(), other.field(), c.pack())
@@ -89,6 +92,10 @@ func (m *Meter) args(p *parcel) []any {
 	}
 	for _, x := range p.money {
 		args = append(args, x.key.day, x.key.field(), x.key.other().field(), x.pack())
+	}
+	for _, x := range p.use {
+		utc, hour, _ := strings.Cut(x.key.hour, "T")
+		args = append(args, x.key.day, utc, hour, x.key.tenant, x.key.field(), x.key.other().field(), x.pack())
 	}
 	return args
 }

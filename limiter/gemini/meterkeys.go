@@ -42,6 +42,9 @@ func (s Step) Kept() time.Duration { return steps[s].kept }
 //	…:meter:history…         what is made of them (historykeys.go)
 //	…:meter:rejections       list of "atMS|Rejection as JSON", newest first
 //	…:meter:money:DAY        hash: model|class|feature|tenant|run → [micro-dollars, calls, input, output tokens]
+//	…:meter:use:DAY          hash: tenant → counts as UseCounts has them
+//	…:meter:use:d:DAY:TENANT hash: team|key|feature|model → counts
+//	…:meter:use:h:DAY:TENANT hash: hour|team|key|feature|model → counts; day and hour are UTC's
 type meterKeys struct{ root, rejections string }
 
 func newMeterKeys(s limiter.Scope) meterKeys {

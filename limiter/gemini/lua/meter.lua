@@ -4,16 +4,21 @@
 -- ARGV[1] now in ms ('' = Redis's TIME), ARGV[2] process, ARGV[3] number of the parcel
 -- ARGV[4] {"": [fields of a full bucket, width, kept, ...], "t:": ...}: the steps in ms of counts by
 --   feature and by tenant, ARGV[5] counts n, ARGV[6] rejections m,
--- ARGV[7] sums of money x, ARGV[8] ms that a day of these is kept
+-- ARGV[7] sums of money x, ARGV[8] ms that a day of these is kept,
+-- ARGV[9] sums of tenants u, ARGV[10] and ARGV[11] ms that a day and an hour of these are kept
 -- then n x (age in ms, "" or "t:", field, field when the bucket is full, counts as UsageSample.pack writes them)
 -- then m x (age in ms, rejection as JSON)
 -- then x x (day, field, field when the day is full, "[micro-dollars, calls, input, output]")
+-- then u x (day, UTC day, hour of it, tenant, field, field when that is full, "[calls, requests, ...]")
 -- Returns {now, 1 when it was added, 0 when it had been before}
 --
 -- Keys are made here, since Redis's clock says which bucket it is. All have the
 -- hash tag of KEYS[1].
 local call, floor, format = redis.call, math.floor, string.format
 local FULL = 1000          -- fields of a day's money, after which new names are counted as one
+local TENANTS = 20000      -- of a day, after which new ones are counted as one
+local KINDS = 400          -- fields of a tenant's day or hour, after which new ones are counted as one
+local OTHER = 'other'
 local GONE = 3600000       -- ms after which a silent process is forgotten
 local REJECTIONS = 500     -- entries kept
 
@@ -97,7 +102,7 @@ local function put(kind, full, at, width, kept, field, other, text, counts)
   call('HSET', key, field, text)
 end
 
-local p = 8
+local p = 11
 for _ = 1, tonumber(ARGV[5]) do
   local at, kind, text = now - tonumber(ARGV[p + 1]), ARGV[p + 2], ARGV[p + 5]
   local counts, own = cjson.decode(text), steps[kind]
@@ -118,17 +123,32 @@ if tonumber(ARGV[6]) > 0 then
   call('LTRIM', KEYS[2], 0, REJECTIONS - 1)
 end
 
-for _ = 1, tonumber(ARGV[7]) do
-  local key, field = KEYS[1] .. ':money:' .. ARGV[p + 1], ARGV[p + 2]
+-- sum adds counts to a field, and with too many fields to that of the rest.
+local function sum(key, field, other, most, text, kept)
   local old = call('HGET', key, field)
-  if not old and call('HLEN', key) >= FULL then
-    field = ARGV[p + 3]
+  if not old and call('HLEN', key) >= most then
+    field = other
     old = call('HGET', key, field)
   end
-  local sums = cjson.decode(ARGV[p + 4])
+  local sums = cjson.decode(text)
   for i, n in ipairs(old and cjson.decode(old) or {}) do sums[i] = (sums[i] or 0) + n end
   call('HSET', key, field, pack(sums))
-  call('PEXPIRE', key, ARGV[8])
+  call('PEXPIRE', key, kept)
+end
+
+for _ = 1, tonumber(ARGV[7]) do
+  sum(KEYS[1] .. ':money:' .. ARGV[p + 1], ARGV[p + 2], ARGV[p + 3], FULL, ARGV[p + 4], ARGV[8])
   p = p + 4
+end
+
+local root = KEYS[1] .. ':use:'
+for _ = 1, tonumber(ARGV[9]) do
+  local day, hour, tenant = ARGV[p + 1], ARGV[p + 3], ARGV[p + 4]
+  local all = root .. day
+  if call('HEXISTS', all, tenant) == 0 and call('HLEN', all) >= TENANTS then tenant = OTHER end
+  sum(all, tenant, tenant, TENANTS + 1, ARGV[p + 7], ARGV[10])
+  sum(root .. 'd:' .. day .. ':' .. tenant, ARGV[p + 5], ARGV[p + 6], KINDS, ARGV[p + 7], ARGV[10])
+  sum(root .. 'h:' .. ARGV[p + 2] .. ':' .. tenant, hour .. '|' .. ARGV[p + 5], hour .. '|' .. ARGV[p + 6], 24 * KINDS, ARGV[p + 7], ARGV[11])
+  p = p + 7
 end
 return {now, 1}
