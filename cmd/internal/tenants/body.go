@@ -44,8 +44,13 @@ func without(text []byte, names []string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return []byte("{}"), nil
 	}
-	if err := json.Unmarshal(text, &all); err != nil || all == nil {
-		return nil, ofJSON(orElse(err, errors.New("want an object, as in {\"note\": \"…\"}")))
+	var kind *json.UnmarshalTypeError
+	err := json.Unmarshal(text, &all)
+	switch {
+	case errors.As(err, &kind), err == nil && all == nil:
+		return nil, wrong("body", "want an object, as in {\"note\": \"…\"}")
+	case err != nil:
+		return nil, ofJSON(err)
 	}
 	for _, name := range names {
 		delete(all, name)
@@ -53,20 +58,16 @@ func without(text []byte, names []string) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-func orElse(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
-}
-
 // ofJSON names the field that JSON does not go into.
 func ofJSON(err error) error {
 	var kind *json.UnmarshalTypeError
 	var late *time.ParseError
+	var field *FieldError
 	switch {
+	case errors.As(err, &field):
+		return field
 	case errors.As(err, &kind) && kind.Field != "":
-		return wrong(kind.Field, "it is a %s; want %s", kind.Value, wanted(kind.Type.String()))
+		return wrong(strings.TrimPrefix(kind.Field, "Terms."), "%s; want %s", kind.Value, wanted(kind.Type.String()))
 	case errors.As(err, &late):
 		return wrong("expires", "%s: want a moment such as 2027-01-31T00:00:00Z", cut(late.Value))
 	}

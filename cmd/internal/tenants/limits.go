@@ -1,6 +1,7 @@
 package tenants
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -48,6 +49,23 @@ func apiName(shorthand string) (string, bool) {
 // Limits are what is set over the configuration, by name. Nil is no limit although the
 // configuration has one.
 type Limits map[string]*int64
+
+// UnmarshalJSON names the limit that is no whole number.
+func (l *Limits) UnmarshalJSON(text []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return wrong("limits", "want an object, as in {\"rpm\": 300}")
+	}
+	*l = Limits{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var n *int64
+		if err := json.Unmarshal(all[name], &n); err != nil {
+			return wrong("limits."+cut(name), "%s: want a whole number, or null for no limit", cut(string(all[name])))
+		}
+		(*l)[name] = n
+	}
+	return nil
+}
 
 // Terms are what somebody may have of the quota, as far as that is set over the
 // configuration.

@@ -59,7 +59,7 @@ func startRedis() {
 // onBoth runs a test on the embedded Redis and on a real one.
 func onBoth(t *testing.T, f func(*testing.T, *rig)) {
 	t.Parallel()
-	t.Run("embedded", func(t *testing.T) { f(t, newRig(t, redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()}))) })
+	t.Run("embedded", func(t *testing.T) { f(t, newRig(t, embedded(t))) })
 	t.Run("real", func(t *testing.T) {
 		if _, err := exec.LookPath("redis-server"); err != nil {
 			if os.Getenv("CI") == "true" {
@@ -73,6 +73,10 @@ func onBoth(t *testing.T, f func(*testing.T, *rig)) {
 		}
 		f(t, newRig(t, redis.NewClient(&redis.Options{Addr: realRedis.addr, MaxRetries: 25, MinRetryBackoff: 20 * time.Millisecond, MaxRetryBackoff: 200 * time.Millisecond})))
 	})
+}
+
+func embedded(t *testing.T) redis.UniversalClient {
+	return redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 }
 
 // rig is a book with its API.
