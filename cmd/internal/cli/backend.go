@@ -12,8 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"nightshift/cmd/internal/tenants"
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/limiter/gateway"
 	"nightshift/worker"
 )
 
@@ -23,6 +25,7 @@ type backend struct {
 	rdb   redis.UniversalClient
 	store *jobs.Store
 	lim   *limiter.Redis
+	book  *tenants.Book
 	log   *slog.Logger
 }
 
@@ -98,12 +101,28 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	}
 	lim := limiter.NewRedis(rdb, c.scope(), limiter.RedisOptions{Logger: log})
 	brake := worker.Brake{Closer: lim, Logger: log}
-	return &backend{
+	b := &backend{
 		conf:  c,
 		rdb:   rdb,
 		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop, Closed: worker.ClosedBy(lim)}),
 		lim:   lim,
 		log:   log,
+	}
+	b.book = b.newBook(f.now)
+	return b
+}
+
+// newBook keeps the project's tenants, for commands, pages and the API.
+func (b *backend) newBook(now func() time.Time) *tenants.Book {
+	return &tenants.Book{
+		Redis: b.rdb, Scope: b.conf.scope(), Limiter: b.lim, Keys: gateway.NewKeys(b.rdb, now), Classes: classNames(), Features: b.conf.Features,
+		Zone: b.conf.spendZone(), Now: now,
+		Ready: func(ctx context.Context) error {
+			if len(b.conf.Models) == 0 {
+				return b.conf.noLimits("gemini-3.5-flash")
+			}
+			return b.configure(ctx)
+		},
 	}
 }
 

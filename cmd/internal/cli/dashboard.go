@@ -65,6 +65,7 @@ func (b *backend) dashboardSources(now *dashboardNow) dashboard.Sources {
 	return dashboard.Sources{
 		Overview: now.overview, Pauses: b.dashboardPauses, Audit: b.dashboardAudit, Forget: now.forget,
 		History: b.dashboardHistory, HistoryCSV: b.dashboardHistoryCSV, Who: b.dashboardWho, Runs: now.runList, Run: now.runPage, Steer: now.dashboardSteer,
+		Tenants: now.tenantList, Tenant: now.tenantPage,
 	}
 }
 
@@ -72,16 +73,17 @@ func (b *backend) dashboardSources(now *dashboardNow) dashboard.Sources {
 func (b *backend) dashboardActions() []dashboard.Action {
 	return append([]dashboard.Action{
 		b.pauseAction(), b.resumeAction(), b.cancelAction(), b.retryAction(), b.setAction(),
-		b.quotaAction("quota-set", "Set", false), b.quotaAction("quota-unset", "Unset", true), b.stopAction(), b.liftAction(),
+		b.quotaAction("quota-set", "Set", false), b.quotaAction("quota-unset", "Unset", true), b.stopAction(), b.liftAction(), b.keyRevokeAction(),
 	}, b.rampActions()...)
 }
 
 // serveDashboard serves on l until the context ends.
 func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
-	conf := b.conf.Dashboard
+	conf, now := b.conf.Dashboard, &dashboardNow{backend: b}
 	d, err := dashboard.New(dashboard.Config{
 		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, MaskPayloads: conf.Mask,
-		Pauser: b.control(), Sources: b.dashboardSources(&dashboardNow{backend: b}), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
+		Pauser: b.control(), Sources: b.dashboardSources(now), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
+		API: b.tenantsAPI(now), TenantOf: b.tenantOf,
 	})
 	if err != nil {
 		return firstError(err, l.Close())

@@ -126,11 +126,15 @@ func (b *backend) forecastView(ctx context.Context, tenant string, now time.Time
 	if err != nil {
 		return nil, err
 	}
+	return asForecastView(f), nil
+}
+
+func asForecastView(f gemini.SpendForecast) *dashboard.ForecastView {
 	v := &dashboard.ForecastView{Month: f.Month, Spent: usd(f.Spent), Today: usd(f.Today), Expected: usd(f.Expected), Words: forecastWords(f)}
 	if f.High > 0 {
 		v.Low, v.High = usd(f.Low), usd(f.High)
 	}
-	return v, nil
+	return v
 }
 
 // countsOf are the causes of what calls met.

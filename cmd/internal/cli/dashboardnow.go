@@ -49,6 +49,7 @@ func (d *dashboardNow) forget() {
 	defer d.mu.Unlock()
 	d.fleet = nil
 	d.runsSeen.forget()
+	d.book.Forget()
 }
 
 // overview is the operator's one screen as the page shows it. It reads the lanes and

@@ -62,6 +62,7 @@ func (b *backend) testDashboard(tb testing.TB, now *dashboardNow) *dashboard.Das
 	d, err := dashboard.New(dashboard.Config{
 		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, Pauser: b.control(),
 		Sources: b.dashboardSources(now), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log, Patience: time.Minute,
+		API: b.tenantsAPI(now), TenantOf: b.tenantOf,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -115,7 +115,7 @@ func TestEmergencyStop(t *testing.T) {
 		t.Errorf("%+v", c.Nodes)
 	}
 	says(t, visit(t, d, operates, "/steer", nil), http.StatusOK, "tenant/acme rpm 1 none ana (dashboard)", "Lift the stop")
-	says(t, visit(t, d, operates, "/do/lift", of("tenant/acme")), http.StatusOK, "tenant/acme goes on as configured")
+	says(t, visit(t, d, operates, "/do/lift", of("tenant/acme")), http.StatusOK, "tenant/acme goes on as before the stop (rpm none)")
 	if c, err = s.be.lim.Effective(t.Context()); err != nil || c.Nodes["tenant/acme"].RPM != 0 {
 		t.Errorf("%+v, %v", c.Nodes, err)
 	}

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
 	"nightshift/cmd/internal/dashboard"
+	"nightshift/cmd/internal/tenants"
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/scheduler"
@@ -16,8 +16,8 @@ import (
 
 // An emergency stop of a tenant, team or key pauses its open runs and holds all of its
 // other calls to one a minute, which is the least that a limit can be. Both are lifted
-// together; what it had before is in the audit log.
-const stopReason = "emergency stop"
+// together; what it had before comes back then.
+const stopReason = tenants.StopReason
 
 // stopTarget is what a stop is of.
 type stopTarget struct {
@@ -77,11 +77,10 @@ func (b *backend) stopAction() dashboard.Action {
 				return out, err
 			}
 			out.Target = s.node
-			changes, err := b.tryQuota(ctx, by, s.limit("1"), false, false)
+			out.Before, out.After, err = b.rpmAround(ctx, s.node, func() error { return b.book.Stop(ctx, by.By(), s.node, strings.TrimSpace(form.Get("reason"))) })
 			if err != nil {
 				return out, err
 			}
-			out.Before, out.After, _ = changeWords(changes)
 			for _, r := range s.runs {
 				_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Owner: by.By(), Detail: stopReason + " of " + s.node})
 				if err != nil {
@@ -101,7 +100,7 @@ func areRuns(n int) string {
 	return fmt.Sprintf("%d open runs are", n)
 }
 
-// liftAction ends an emergency stop: what is configured holds again, and the runs go on
+// liftAction ends an emergency stop: what was set before holds again, and the runs go on
 // that it paused.
 func (b *backend) liftAction() dashboard.Action {
 	return dashboard.Action{
@@ -111,16 +110,13 @@ func (b *backend) liftAction() dashboard.Action {
 			if err != nil {
 				return out, err
 			}
-			if out.Target = s.node; !b.isStopped(ctx, s.node) {
-				return out, errors.New(s.node + " is not stopped; nothing was changed")
-			}
-			changes, err := b.tryQuota(ctx, by, s.limit(""), true, false)
+			out.Target = s.node
+			out.Before, out.After, err = b.rpmAround(ctx, s.node, func() error { return b.book.Lift(ctx, by.By(), s.node) })
 			if err != nil {
 				return out, err
 			}
-			out.Before, out.After, _ = changeWords(changes)
 			n, err := b.liftRuns(ctx, s, by)
-			out.Said = fmt.Sprintf("%s goes on as configured (%s), and %d of its runs with it.", s.node, orElse(out.After, "as before"), n)
+			out.Said = fmt.Sprintf("%s goes on as before the stop (%s), and %d of its runs with it.", s.node, out.After, n)
 			return out, err
 		},
 	}
@@ -148,7 +144,18 @@ func (b *backend) liftRuns(ctx context.Context, s stopTarget, by dashboard.Viewe
 	return n, nil
 }
 
-func (b *backend) isStopped(ctx context.Context, node string) bool {
-	list, err := b.lim.Overrides(ctx)
-	return err == nil && slices.ContainsFunc(list, func(x limiter.Override) bool { return x.Node == node && x.Name == "rpm" && x.Reason == stopReason })
+// rpmAround says what a node's limit of requests was and is, around a change.
+func (b *backend) rpmAround(ctx context.Context, node string, change func() error) (before, after string, err error) {
+	words := func() (string, error) {
+		c, err := b.lim.Effective(ctx)
+		return "rpm " + valueText(c.Value(node, "rpm")), err
+	}
+	if before, err = words(); err != nil {
+		return "", "", err
+	}
+	if err := change(); err != nil {
+		return "", "", err
+	}
+	after, err = words()
+	return before, after, err
 }

@@ -9,10 +9,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"nightshift/cmd/internal/tenants"
 )
 
-// guard lets in who may ask, and tells what follows who that is.
-func (d *Dashboard) guard(next http.Handler) http.Handler {
+// guard lets in who may ask, and tells what follows who that is. Whoever looks at one
+// tenant only gets to what is theirs.
+func (d *Dashboard) guard(next, theirs http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.cfg.Token == "" && !isLoopback(hostOf(r.Host)) {
 			// A page elsewhere could make its own name point to this machine and
@@ -22,6 +25,8 @@ func (d *Dashboard) guard(next http.Handler) http.Handler {
 		}
 		v, wrong, ok := d.identify(r)
 		switch {
+		case ok && v.Tenant != "":
+			theirs.ServeHTTP(w, r.WithContext(withViewer(r.Context(), v)))
 		case ok:
 			next.ServeHTTP(w, r.WithContext(withViewer(r.Context(), v)))
 		case wrong:
@@ -48,17 +53,21 @@ func wantsPage(r *http.Request) bool {
 // token was given, and is not one.
 func (d *Dashboard) identify(r *http.Request) (v Viewer, wrong, ok bool) {
 	v.From = addressOf(r)
-	if d.cfg.Token == "" {
-		v.Role = RoleOperate
-		return v, false, true
+	user, token, given := r.BasicAuth()
+	if !given {
+		token, given = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
-	if user, password, given := r.BasicAuth(); given {
-		v.Name = personName(user)
-		v.Role, ok = d.roleOf(password)
+	v.Name = personName(user)
+	if given && d.likeTenants(token) { // also where nobody else needs one
+		ok = d.lookAt(r.Context(), &v, tenants.TokenDigest(token))
 		return v, !ok, ok
 	}
-	if bearer, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); given {
-		v.Role, ok = d.roleOf(bearer)
+	if d.cfg.Token == "" {
+		v.Name, v.Role = "", RoleOperate
+		return v, false, true
+	}
+	if given {
+		v.Role, ok = d.roleOf(token)
 		return v, !ok, ok
 	}
 	c, err := r.Cookie(cookieName)
@@ -66,7 +75,26 @@ func (d *Dashboard) identify(r *http.Request) (v Viewer, wrong, ok bool) {
 		return v, false, false
 	}
 	v.Name, v.Role, ok = d.readSession(c.Value)
+	if digest, is := strings.CutPrefix(string(v.Role), tenantSession); ok && is {
+		ok = d.lookAt(r.Context(), &v, digest)
+	}
 	return v, false, ok
+}
+
+func (d *Dashboard) likeTenants(token string) bool {
+	return d.cfg.TenantOf != nil && strings.HasPrefix(token, tenants.TokenPrefix)
+}
+
+// lookAt makes somebody one who looks at a tenant, by the digest of their token.
+func (d *Dashboard) lookAt(ctx context.Context, v *Viewer, digest string) bool {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Patience)
+	defer cancel()
+	tenant, err := d.cfg.TenantOf(ctx, digest)
+	if err != nil {
+		d.cfg.Logger.Warn("dashboard: a tenant's token cannot be looked up", "err", err)
+	}
+	v.Role, v.Tenant = RoleTenant, tenant
+	return err == nil && tenant != ""
 }
 
 // roleOf is what a token lets do. It compares with each in constant time, whatever

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
@@ -42,7 +43,13 @@ type Config struct {
 	ViewToken string
 	// MaskPayloads hides the values of rows' fields and of foreign payloads.
 	MaskPayloads bool
-	Sources      // what the pages show
+	// API answers below /api/v1/, behind the login; ViewerOf is who asks. What describes
+	// it (tenants.DocumentPath) needs none. Nil has no API.
+	API http.Handler
+	// TenantOf gives the tenant that a token lets look at itself, by the token's digest
+	// (tenants.TokenDigest); "" is a wrong one. Nil has no such tokens.
+	TenantOf func(ctx context.Context, digest string) (tenant string, err error)
+	Sources  // what the pages show
 	// Actions are what people may do by the pages' forms.
 	Actions []Action
 	// Record keeps what was done or refused. Nil logs it only.
@@ -73,6 +80,10 @@ type Sources struct {
 	// no such run.
 	Runs func(context.Context, RunsQuery) (RunsView, error)
 	Run  func(context.Context, RunQuery) (RunPageView, error)
+	// Tenants lists tenants, Tenant shows one. An error that is ErrNotThere says that there
+	// is no such tenant.
+	Tenants func(context.Context, TenantsQuery) (TenantsView, error)
+	Tenant  func(context.Context, TenantQuery) (TenantView, error)
 	// Steer is what can be changed of the quotas.
 	Steer func(context.Context) (SteerView, error)
 }

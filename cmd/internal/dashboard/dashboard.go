@@ -8,6 +8,8 @@ import (
 
 	"github.com/hibiken/asynq"
 	"github.com/hibiken/asynqmon"
+
+	"nightshift/cmd/internal/tenants"
 )
 
 // Dashboard is the handler; Run feeds its metrics page.
@@ -72,7 +74,11 @@ func (d *Dashboard) chain() http.Handler {
 	d.routePages(inside)
 	d.routeActions(inside)
 
-	open.Handle("/", d.guard(inside))
+	if d.cfg.API != nil {
+		open.Handle("GET "+tenants.DocumentPath, d.cfg.API)
+		inside.Handle(tenants.Prefix, d.cfg.API)
+	}
+	open.Handle("/", d.guard(inside, d.theirs()))
 	cross := http.NewCrossOriginProtection()
 	cross.SetDenyHandler(http.HandlerFunc(d.refuseForeign))
 	return withHeaders(cross.Handler(open))

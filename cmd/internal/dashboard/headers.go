@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"nightshift/cmd/internal/tenants"
 )
 
 // pageCSP lets a page of ours load its own files and nothing else. asynqmon's
@@ -27,8 +29,12 @@ func withHeaders(next http.Handler) http.Handler {
 
 // refuse answers with a reason. asynqmon's own errors are text and its pages
 // print the body as it is, so whoever accepts text gets text; others get
-// {"error": "…"}.
+// {"error": "…"}, and whoever asks the API its problem details.
 func refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
+	if strings.HasPrefix(r.URL.Path, tenants.Prefix) {
+		tenants.Problem(w, status, reason)
+		return
+	}
 	if strings.Contains(r.Header.Get("Accept"), "text/plain") {
 		http.Error(w, reason, status)
 		return

@@ -80,7 +80,7 @@ func (s *shown) Pages(param, what string, size, found int) Pages {
 
 // Size is how many lines a page of a list has.
 func (s *shown) Size(what string) int {
-	return map[string]int{"lanes": LanesOnPage, "paths": PathsOnPage, "who": WhoOnPage, "runs": RunsOnList, "failed": FailedOnPage}[what]
+	return map[string]int{"lanes": LanesOnPage, "paths": PathsOnPage, "who": WhoOnPage, "runs": RunsOnList, "failed": FailedOnPage, "tenants": TenantsOnPage}[what]
 }
 
 // part is one thing of a page with the page around it, for a template of its own.

@@ -21,7 +21,8 @@ func operatorActions() []Action {
 			return Outcome{Said: title + " is done: " + form.Get("value") + form.Get("only")}, nil
 		}}
 	}
-	return []Action{pauseNothing(), made("set", "Change", "max-cost: $40.00 → %s?"), made("retry", "Retry", "Ask the rows of %s again?"), made("quota-set", "Set", "usd_per_month: $900 → %s?")}
+	return []Action{pauseNothing(), made("set", "Change", "max-cost: $40.00 → %s?"), made("retry", "Retry", "Ask the rows of %s again?"), made("quota-set", "Set", "usd_per_month: $900 → %s?"),
+		made("stop", "Stop", "Stop tenant/acme%s?"), made("lift", "Lift the stop", "Lift%s?")}
 }
 
 // press clicks the button with these words, wherever it stands.
@@ -78,4 +79,6 @@ func (b *tab) operate() {
 }
 
 // pathOf is an address of a page: of one that shows one of many, the test's.
-func (p page) pathOf() string { return strings.ReplaceAll(p.path, "{run}", "nightly-summaries") }
+func (p page) pathOf() string {
+	return strings.NewReplacer("{run}", "nightly-summaries", "{tenant}", "acme").Replace(p.path)
+}

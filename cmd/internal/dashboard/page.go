@@ -40,6 +40,8 @@ func (d *Dashboard) pageTable() []page {
 		d.whoPage(),
 		d.runsPage(),
 		d.runPage(),
+		d.tenantsPage(),
+		d.tenantPage(),
 		d.steerPage(),
 		d.auditPage(),
 	} {
@@ -181,6 +183,10 @@ func (d *Dashboard) shownTo(r *http.Request) *shown {
 	s := &shown{
 		Page: r.URL.EscapedPath(), Query: r.URL.Query(), Now: d.cfg.Now(), Viewer: v, Login: d.cfg.Token != "",
 		May: d.mayAct(r.Context()), Masked: d.cfg.MaskPayloads,
+	}
+	if v.Tenant != "" {
+		s.Nav = []navItem{{Name: v.Tenant, Path: "/"}}
+		return s
 	}
 	for _, p := range d.pages {
 		if p.nav != "" && v.Role.may(p.role) {

@@ -14,6 +14,9 @@ const (
 	cookieName = "nightshift_dashboard"
 	// sessionFor is how long a login holds: a night and the next day.
 	sessionFor = 24 * time.Hour
+	// tenantSession begins the role of a session that looks at a tenant, before the digest
+	// of its token: so that it ends with the token.
+	tenantSession = "tenant-"
 )
 
 // session is a cookie's value: who logged in, as what and until when, signed with
@@ -26,7 +29,7 @@ func (d *Dashboard) session(name string, role Role, ends time.Time) string {
 
 func (d *Dashboard) sign(role Role, s string) string {
 	token := d.cfg.Token
-	if role != RoleOperate {
+	if role == RoleView {
 		token = d.cfg.ViewToken
 	}
 	mac := hmac.New(sha256.New, []byte(token))
@@ -43,7 +46,10 @@ func (d *Dashboard) readSession(value string) (name string, role Role, ok bool) 
 	if len(parts) != 3 {
 		return "", "", false
 	}
-	if role = Role(parts[1]); role != RoleOperate && (role != RoleView || d.cfg.ViewToken == "") {
+	switch role = Role(parts[1]); {
+	case role == RoleOperate, role == RoleView && d.cfg.ViewToken != "":
+	case strings.HasPrefix(string(role), tenantSession) && d.cfg.TenantOf != nil: // whoever asks looks the token up
+	default:
 		return "", "", false
 	}
 	if !hmac.Equal([]byte(value[at+1:]), []byte(d.sign(role, value[:at]))) {

@@ -9,16 +9,22 @@ type Role string
 const (
 	RoleView    Role = "view"
 	RoleOperate Role = "operate" // all that RoleView may, and actions
+	// RoleTenant may look at one tenant's own page, and finds nothing else.
+	RoleTenant Role = "tenant"
 )
 
 // may says whether the role covers what is needed; "" is needed for nothing.
-func (r Role) may(need Role) bool { return r == need || r == RoleOperate || need == "" }
+func (r Role) may(need Role) bool {
+	return r == need || r == RoleOperate || need == "" && r != RoleTenant
+}
 
 // Viewer is who asks.
 type Viewer struct {
 	Name string // of basic auth or the login form; "" is somebody without one
 	Role Role
 	From string // the address that the request came from
+	// Tenant is the only one that it may see; "" is all.
+	Tenant string
 }
 
 // By names the viewer for the record of what was done: "ana (dashboard)". It is
@@ -41,6 +47,9 @@ type viewerKey struct{}
 func withViewer(ctx context.Context, v Viewer) context.Context {
 	return context.WithValue(ctx, viewerKey{}, v)
 }
+
+// ViewerOf is who asks a handler behind the login, such as Config.API.
+func ViewerOf(ctx context.Context) Viewer { return viewerOf(ctx) }
 
 // viewerOf is who asks; behind the guard there always is somebody.
 func viewerOf(ctx context.Context) Viewer {

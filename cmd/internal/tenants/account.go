@@ -116,10 +116,15 @@ func (b *Book) state(ctx context.Context, node string) (s state, err error) {
 		}
 	}
 	s.conf, err = b.Limiter.Effective(ctx)
-	s.terms = termsOf(s.set, node)
-	s.rec.endedStop(s.set, node)
-	s.rec.withoutStop(s.terms)
+	s.work()
 	return s, err
+}
+
+// work finds the terms behind what is set.
+func (s *state) work() {
+	s.terms = termsOf(s.set, s.node)
+	s.rec.endedStop(s.set, s.node)
+	s.rec.withoutStop(s.terms)
 }
 
 // endedStop forgets a stop whose limit somebody has set to something else since.
@@ -255,11 +260,12 @@ func (b *Book) keysOf(ctx context.Context, r Ref) ([]gateway.Identity, error) {
 // teamsOf are those that were made, and those that keys are of.
 func (b *Book) teamsOf(ctx context.Context, tenant string, keys []gateway.Identity) ([]string, error) {
 	all, err := b.records(ctx)
-	if err != nil {
-		return nil, err
-	}
+	return teamsIn(all, tenant, keys), err
+}
+
+func teamsIn(records map[string]record, tenant string, keys []gateway.Identity) []string {
 	out := []string{}
-	for node, r := range all {
+	for node, r := range records {
 		if name, ok := strings.CutPrefix(node, "team/"); ok && r.Tenant == tenant {
 			out = append(out, name)
 		}
@@ -270,5 +276,5 @@ func (b *Book) teamsOf(ctx context.Context, tenant string, keys []gateway.Identi
 		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out), nil
+	return slices.Compact(out)
 }

@@ -162,22 +162,16 @@ func (v *visit) delete() error {
 }
 
 func (v *visit) teams() error {
-	a, err := v.Book.Show(v.r.Context(), v.ref)
+	list, err := v.Book.Teams(v.r.Context(), v.ref.Tenant)
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Teams []*Account `json:"teams"`
-	}{[]*Account{}}
-	for _, name := range a.Teams {
-		t, err := v.Book.Show(v.r.Context(), Ref{Tenant: v.ref.Tenant, Team: name})
-		if err != nil {
-			return err
-		}
+	for _, t := range list {
 		v.hide(t)
-		out.Teams = append(out.Teams, t)
 	}
-	return v.answer(http.StatusOK, out)
+	return v.answer(http.StatusOK, struct {
+		Teams []*Account `json:"teams"`
+	}{list})
 }
 
 func (v *visit) usage() error {

@@ -25,7 +25,7 @@ type Book struct {
 	// configuration yet. Nil does nothing.
 	Ready func(context.Context) error
 
-	names directory
+	seen directory
 }
 
 func (b *Book) now() time.Time {

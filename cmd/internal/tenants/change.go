@@ -128,7 +128,7 @@ func (b *Book) commit(ctx context.Context, s state, rec *record, to Terms, by, r
 	if err := b.swap(ctx, s.node, s.rec, rec); err != nil {
 		return err
 	}
-	b.names.forget()
+	b.seen.forget()
 	if len(ch.Set)+len(ch.Unset) == 0 {
 		return nil
 	}

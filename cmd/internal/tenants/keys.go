@@ -43,38 +43,6 @@ type KeyDraft struct {
 	Limits   Limits    `json:"limits"`
 }
 
-// ListKeys gives those of a tenant, revoked ones too, the oldest first.
-func (b *Book) ListKeys(ctx context.Context, tenant string) ([]Key, error) {
-	all, err := b.keysOf(ctx, Ref{Tenant: tenant})
-	if err != nil {
-		return nil, err
-	}
-	records, err := b.records(ctx)
-	if err != nil {
-		return nil, err
-	}
-	set, err := b.Limiter.Overrides(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conf, err := b.Limiter.Effective(ctx)
-	out := make([]Key, 0, len(all))
-	for _, i := range all {
-		node := nodeOf(i)
-		s := state{node: node, rec: records[node], conf: conf}
-		for _, o := range set {
-			if concerns(o, node) {
-				s.set = append(s.set, o)
-			}
-		}
-		s.terms = termsOf(s.set, node)
-		s.rec.endedStop(s.set, node)
-		s.rec.withoutStop(s.terms)
-		out = append(out, b.key(i, s))
-	}
-	return out, err
-}
-
 func nodeOf(i gateway.Identity) string {
 	if i.Path.Key != "" {
 		return "key/" + i.Path.Key
@@ -141,7 +109,7 @@ func (b *Book) AddKey(ctx context.Context, by, tenant string, d KeyDraft) (secre
 	if err != nil {
 		return "", nil, ofKeys(err)
 	}
-	b.names.forget()
+	b.seen.forget()
 	b.note(ctx, by, d.Name, fmt.Sprintf("key %s (%s) of tenant %s for class %s", d.Name, id, tenant, i.Class))
 	k, err = b.ShowKey(ctx, tenant, id)
 	return secret, k, err
@@ -263,6 +231,7 @@ func (b *Book) RotateKey(ctx context.Context, by, tenant, id string, grace time.
 	if err != nil {
 		return "", nil, ofKeys(err)
 	}
+	b.seen.forget()
 	b.note(ctx, by, i.Name, fmt.Sprintf("key %s (%s) has another secret; the one of before holds for %s", i.Name, i.ID, grace))
 	k, err = b.ShowKey(ctx, tenant, id)
 	return secret, k, err
@@ -282,7 +251,7 @@ func (b *Book) RevokeKey(ctx context.Context, by, tenant, id string) (*Key, erro
 	if err != nil && !errors.Is(err, limiter.ErrNoOverride) {
 		return nil, err
 	}
-	b.names.forget()
+	b.seen.forget()
 	if i.Revoked.IsZero() {
 		b.note(ctx, by, i.Name, "key "+i.Name+" ("+i.ID+") is revoked")
 	}

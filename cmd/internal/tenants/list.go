@@ -5,10 +5,8 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
@@ -62,10 +60,11 @@ type Page struct {
 // List gives a part of all tenants that somebody made, configured, gave a key or used
 // today.
 func (b *Book) List(ctx context.Context, q ListQuery) (p Page, err error) {
-	all, at, err := b.names.get(ctx, b.now(), q.Fresh, b.look)
+	w, err := b.seen.get(ctx, b.now(), q.Fresh, b.look)
 	if err != nil {
 		return p, err
 	}
+	all := w.all
 	text := strings.ToLower(q.Text)
 	found := make([]Summary, 0, len(all))
 	for _, s := range all {
@@ -73,7 +72,7 @@ func (b *Book) List(ctx context.Context, q ListQuery) (p Page, err error) {
 			found = append(found, s)
 		}
 	}
-	p = Page{At: at, Found: len(found), All: len(all)}
+	p = Page{At: w.at, Found: len(found), All: len(all)}
 	if q.Sort == BySpend {
 		slices.SortStableFunc(found, func(a, b Summary) int {
 			return cmp.Or(cmp.Compare(b.Today.MicroUSD, a.Today.MicroUSD), cmp.Compare(b.Today.Calls, a.Today.Calls))
@@ -92,44 +91,24 @@ func (b *Book) List(ctx context.Context, q ListQuery) (p Page, err error) {
 	return p, nil
 }
 
-// look reads all that is known of all tenants, by name.
-func (b *Book) look(ctx context.Context) ([]Summary, error) {
-	records, err := b.records(ctx)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := b.Keys.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	set, err := b.Limiter.Overrides(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conf, err := b.Limiter.Effective(ctx)
-	if err != nil {
-		return nil, err
-	}
-	today, err := b.today(ctx)
-	if err != nil {
-		return nil, err
-	}
+// summaries are all tenants of a look, by name.
+func (w *whole) summaries() []Summary {
 	g := gathered{of: map[string]*Summary{}, teams: map[[2]string]bool{}}
-	for node, r := range records {
+	for node, r := range w.records {
 		g.record(node, r)
 	}
-	for node := range conf.Nodes {
+	for node := range w.conf.Nodes {
 		g.node(node)
 	}
-	for _, k := range keys {
-		if k.Project == b.Scope.Project && k.Path.Tenant != "" {
-			g.key(k.Path.Tenant, k.Path.Team, k.Revoked.IsZero())
+	for tenant, keys := range w.keys {
+		for _, k := range keys {
+			g.key(tenant, k.Path.Team, k.Revoked.IsZero())
 		}
 	}
-	for name, c := range today {
+	for name, c := range w.today {
 		g.get(name).Today = c
 	}
-	return g.list(conf, set), nil
+	return g.list(w)
 }
 
 // gathered are tenants as they are found.
@@ -150,7 +129,7 @@ func (g gathered) get(name string) *Summary {
 func (g gathered) record(node string, r record) {
 	if name, ok := strings.CutPrefix(node, "tenant/"); ok {
 		s := g.get(name)
-		s.Note, s.Stopped = r.Note, r.Stop != nil
+		s.Note = r.Note
 	}
 	if name, ok := strings.CutPrefix(node, "team/"); ok && r.Tenant != "" {
 		g.team(r.Tenant, name)
@@ -180,102 +159,14 @@ func (g gathered) key(tenant, team string, holds bool) {
 	}
 }
 
-func (g gathered) list(conf limiter.Config, set []limiter.Override) []Summary {
-	terms, stops := map[string]Terms{}, map[string]bool{}
-	for _, o := range set {
-		if name, ok := apiName(o.Name); ok && strings.HasPrefix(o.Node, "tenant/") {
-			if terms[o.Node].Limits == nil {
-				terms[o.Node] = Terms{Limits: Limits{}}
-			}
-			terms[o.Node].Limits[name] = amountOf(o)
-			stops[o.Node] = stops[o.Node] || o.Name == "rpm" && o.Reason == StopReason
-		}
-	}
+func (g gathered) list(w *whole) []Summary {
 	out := make([]Summary, 0, len(g.of))
 	for _, s := range g.of {
-		node := "tenant/" + s.Name
-		s.Enforced = enforcedAt(conf, terms[node], node)
-		s.Stopped = s.Stopped && stops[node]
+		at := w.state("tenant/" + s.Name)
+		s.Enforced, s.Stopped = enforcedAt(at.conf, termsOf(at.set, at.node), at.node), at.rec.Stop != nil
 		s.words = strings.ToLower(s.Name + " " + s.Note)
 		out = append(out, *s)
 	}
 	slices.SortFunc(out, func(a, b Summary) int { return strings.Compare(a.Name, b.Name) })
 	return out
-}
-
-// How long a look at all tenants serves those who ask: freshFor whoever changes them,
-// staleFor pages, of which one looks anew beside them after seenFor.
-const (
-	freshFor = 100 * time.Millisecond
-	seenFor  = 3 * time.Second
-	staleFor = time.Minute
-	lookTime = 20 * time.Second
-)
-
-// directory keeps the last look, so that a page of twenty tenants does not wait for
-// thousands. The zero value works.
-type directory struct {
-	mu      sync.Mutex
-	all     []Summary // as they were at; guarded by mu
-	at      time.Time // guarded by mu
-	known   bool      // guarded by mu
-	looking bool      // somebody does, beside those who ask; guarded by mu
-	changes int       // guarded by mu
-}
-
-func (d *directory) get(ctx context.Context, now time.Time, fresh bool, look func(context.Context) ([]Summary, error)) ([]Summary, time.Time, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	age := now.Sub(d.at).Abs()
-	switch {
-	case d.known && (age < freshFor || !fresh && age < seenFor):
-		return d.all, d.at, nil
-	case d.known && !fresh && age < staleFor:
-		if !d.looking {
-			d.looking = true
-			go d.anew(context.WithoutCancel(ctx), now, d.changes, look)
-		}
-		return d.all, d.at, nil
-	}
-	all, err := look(ctx)
-	if err != nil {
-		return nil, now, err
-	}
-	d.all, d.at, d.known = all, now, true
-	return all, now, nil
-}
-
-// anew looks beside those who ask, who go on with what is known.
-func (d *directory) anew(ctx context.Context, now time.Time, changes int, look func(context.Context) ([]Summary, error)) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	all, err := look(ctx)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.looking = false
-	if err == nil && changes == d.changes {
-		d.all, d.at, d.known = all, now, true
-	}
-}
-
-// forget makes the next one look anew.
-func (d *directory) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.known = false
-	d.changes++
-}
-
-// usedToday says whether a tenant has used anything in the day of money.
-func (b *Book) usedToday(ctx context.Context, tenant string) (bool, error) {
-	if tenant == "" {
-		return false, nil
-	}
-	today, err := b.today(ctx)
-	_, used := today[tenant]
-	return used, err
-}
-
-func (b *Book) today(ctx context.Context) (map[string]gemini.UseCounts, error) {
-	return gemini.ReadUseTotals(ctx, b.Redis, b.Scope, b.now(), b.zone())
 }
