@@ -58,20 +58,20 @@ func (r *nodeRanks) looking() bool {
 	return r.full == nil
 }
 
-func benchRedis(b *testing.B) *redis.Client {
-	b.Helper()
+func benchRedis(tb testing.TB) *redis.Client {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	_ = l.Close()
-	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", b.TempDir())
+	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", tb.TempDir())
 	if err := cmd.Start(); err != nil {
-		b.Skip("redis-server is not installed")
+		tb.Skip("redis-server is not installed")
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port, MaxRetries: 25, MinRetryBackoff: 20 * time.Millisecond, MaxRetryBackoff: 200 * time.Millisecond})
-	b.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = rdb.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -96,11 +96,11 @@ const chartLines = 9
 
 // useChart is requests by step.
 func useChart(u *tenants.Usage, names map[string]string, now time.Time) dashboard.ChartView {
-	step := time.Hour
+	step, of := time.Hour, "requests an hour"
 	if u.Step == "day" {
-		step = 24 * time.Hour
+		step, of = 24*time.Hour, "requests a day"
 	}
-	c := dashboard.ChartView{ID: "use", Title: "Requests by " + u.By, Of: "requests a " + u.Step, Measure: dashboard.Count, Stack: len(u.Totals) > 1, Sum: true, From: u.From, Step: step}
+	c := dashboard.ChartView{ID: "use", Title: "Requests by " + u.By, Of: of, Measure: dashboard.Count, Stack: len(u.Totals) > 1, Sum: true, From: u.From, Step: step}
 	n := int(now.Sub(u.From)/step) + 1
 	at := map[string]int{}
 	for _, t := range u.Totals[:min(len(u.Totals), chartLines)] {

@@ -59,7 +59,7 @@ func (b *tab) inspect(name string) {
 		b.screen(s.width, s.height, s.theme)
 		b.until("matchMedia('(prefers-color-scheme: " + s.theme + ")').matches && innerWidth == " + fmt.Sprint(s.width))
 		b.until(fmt.Sprintf("document.documentElement.scrollWidth == %d", s.width)) // charts fit in a moment later
-		if s.width > 400 { // a phone has the same content in the same colours
+		if s.width > 400 {                                                          // a phone has the same content in the same colours
 			b.axe(name + s.name)
 		}
 		b.picture(name + s.name)

@@ -55,7 +55,7 @@ func busyTenant(now time.Time, q TenantQuery) (TenantView, error) {
 		Keys:  []TenantKey{{ID: "k_0123456789ab", Name: evil, Team: "web", Class: "interactive", For: "chat", Limits: "rpm 60", State: "active", Holds: true}, {ID: "k_ba9876543210", Name: "old", Class: "bulk", State: "revoked 2026-11-01", Level: Note}},
 		Waits: []WaitView{{Lane: "gemini-2.5-flash", Class: "bulk", Line: "run nightly", Waiting: 4000, For: "rpm of the model", Until: now.Add(time.Hour)}},
 		Runs:  busy(now).Runs[:1], Sums: []TenantUse{{Name: "chat", Calls: 9000, Input: 1e6, Output: 2e5, Cost: "$3.10", Share: "61 %"}, {Name: evil, Calls: 4, Cost: "$0.01"}},
-		Use:      ChartView{ID: "use", Title: "Requests by " + q.By, Of: "requests a hour", Measure: Count, Stack: true, Sum: true, From: now.Add(-n * time.Hour), Step: time.Hour, Lines: []LineView{{Name: "chat", Values: wave(n, 40, 0), Total: "9,000"}, {Name: evil, Values: wave(n, 9, 1), Total: "4"}}},
+		Use:      ChartView{ID: "use", Title: "Requests by " + q.By, Of: "requests an hour", Measure: Count, Stack: true, Sum: true, From: now.Add(-n * time.Hour), Step: time.Hour, Lines: []LineView{{Name: "chat", Values: wave(n, 40, 0), Total: "9,000"}, {Name: evil, Values: wave(n, 9, 1), Total: "4"}}},
 		Forecast: &ForecastView{Month: "2026-11", Spent: "$312.40", Today: "$12.10", Expected: "$340.00", Words: "Each day as the mean of the last 12 days."}, CSV: "/api/v1/tenants/acme/usage?format=csv", Command: "nightshift tenants usage acme",
 	}
 	if q.Own {
