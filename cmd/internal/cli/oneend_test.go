@@ -62,7 +62,7 @@ func TestOneEnd(t *testing.T) {
 		var said struct {
 			Done time.Time `json:"done_by"`
 		}
-		s.check(json.Unmarshal([]byte(s.out.String()), &said))
+		s.check(json.Unmarshal(s.out.Bytes(), &said))
 		return said.Done, s.err.String()
 	}
 	steer := []string{"--deadline", "2m", "--on-late", "continue", "--max-cost", "0.02"}
