@@ -48,9 +48,8 @@ func toUTF8(r io.Reader, name string) (*checked, error) {
 	if bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}) && (name == "" || isUTF8(name)) {
 		_, _ = br.Discard(3)
 	}
-	utf16 := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	switch {
-	case name == "" && utf16:
+	case name == "" && isUTF16(head):
 		name = "utf-16"
 	case name == "" || isUTF8(name):
 		return newChecked(br, ""), nil
@@ -60,6 +59,11 @@ func toUTF8(r io.Reader, name string) (*checked, error) {
 		return nil, err
 	}
 	return newChecked(transform.NewReader(br, enc.NewDecoder()), name), nil
+}
+
+// isUTF16 knows its byte order mark.
+func isUTF16(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 }
 
 func isUTF8(name string) bool {

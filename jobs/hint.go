@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -41,16 +42,82 @@ func encodingHint(b []byte, at int, option bool) string {
 	if mostlyUTF8(sample) {
 		return "the rest is UTF-8: repair this place"
 	}
-	name := looksLike(sample)
-	switch {
-	case name == "" && option:
-		return "save the file as UTF-8, or name its encoding with --encoding"
-	case name == "":
+	names := likely(sample)
+	if len(names) == 0 {
+		if option {
+			return "save the file as UTF-8, or name its encoding with --encoding"
+		}
 		return "save the file as UTF-8"
-	case option:
-		return fmt.Sprintf("it looks like %s: give --encoding %s, or save the file as UTF-8", name, name)
 	}
-	return fmt.Sprintf("it looks like %s: save the file as UTF-8", name)
+	give := ""
+	if option {
+		give = "give --encoding " + strings.Join(names, ", or --encoding ") + ", or "
+	}
+	return fmt.Sprintf("it looks like %s: %ssave the file as UTF-8 (iconv -f %s -t utf-8 FILE > NEW)", strings.Join(names, " or "), give, names[0])
+}
+
+// likely names the encodings that a text may well be in, the likeliest first. A few
+// characters of Japanese are accents and signs of a Western encoding too, and the
+// other way round.
+func likely(sample []byte) []string {
+	best := looksLike(sample)
+	switch {
+	case best == "cp932" || !isJapanese(sample):
+	case best == "":
+		return []string{"cp932"}
+	case !halfWidth(sample), best == "windows-1252" && !western(sample):
+		return []string{"cp932", best}
+	default:
+		return []string{best, "cp932"}
+	}
+	if best == "" {
+		return nil
+	}
+	return []string{best}
+}
+
+// fewBytes is up to how many bytes above ASCII a text tells little.
+const fewBytes = 60
+
+// isJapanese says that a text of a few bytes above ASCII is nothing but Japanese, read as
+// cp932.
+func isJapanese(sample []byte) bool {
+	high := 0
+	for _, b := range sample {
+		if b >= utf8.RuneSelf {
+			high++
+		}
+	}
+	text, err := japanese.ShiftJIS.NewDecoder().Bytes(sample)
+	if err != nil || high > fewBytes {
+		return false
+	}
+	return !bytes.ContainsFunc(bytes.TrimRight(text, "\uFFFD"), func(r rune) bool {
+		return r >= utf8.RuneSelf && !unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Han) && (r < 0x3000 || r > 0x303F) && (r < 0xFF00 || r > 0xFFEF)
+	})
+}
+
+// halfWidth says that some of a text, read as cp932, are the katakana that single
+// bytes of other encodings look like.
+func halfWidth(sample []byte) bool {
+	text, _ := japanese.ShiftJIS.NewDecoder().Bytes(sample)
+	return bytes.ContainsFunc(text, func(r rune) bool { return r >= 0xFF61 && r <= 0xFF9F })
+}
+
+// western says that a text is mostly letters beyond ASCII, not signs, read as
+// windows-1252.
+func western(sample []byte) bool {
+	text, err := charmap.Windows1252.NewDecoder().Bytes(sample)
+	letters, high := 0, 0
+	for _, r := range string(text) {
+		if r >= utf8.RuneSelf {
+			high++
+			if unicode.IsLetter(r) {
+				letters++
+			}
+		}
+	}
+	return err == nil && letters*10 > high*6
 }
 
 // looksLike names the likeliest encoding, "" when none is likely.

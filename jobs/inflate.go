@@ -23,7 +23,7 @@ func inflate(br *bufio.Reader, limit int64, room *int64) (io.Reader, error) {
 	var r io.Reader = br
 	kind := ""
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(head, gzipMagic):
 		kind = "gzip"
 		r, err = gzip.NewReader(br)
 	case isZstd(head):
@@ -39,6 +39,8 @@ func inflate(br *bufio.Reader, limit int64, room *int64) (io.Reader, error) {
 	}
 	return &inflater{r: r, kind: kind, limit: limit, room: room}, nil
 }
+
+var gzipMagic = []byte{0x1f, 0x8b}
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
 )
 
@@ -93,6 +95,38 @@ func TestCase97OnlyLFEndsLines(t *testing.T) {
 	wantEqual(t, prompts(t, "r.json", `[{"id":"a","t":"`+text+`"}]`, "{{.t}}"), "a="+text)
 }
 
+// TestCase98HalfACharacter: a lone surrogate is the fault of its row alone.
+func TestCase98HalfACharacter(t *testing.T) {
+	content := `{"id":"a","t":"x"}` + "\n" + `{"id":"b","t":"half \ud83d"}` + "\n" + `{"id":"c","t":"\ud83d\ude00"}` + "\n"
+	var bad []string
+	p, err := Prepare(t.Context(), Input{Path: file(t, "r.jsonl", []byte(content))}, specOf("{{.t}}"), PrepareOptions{Invalid: func(r InvalidRow) error {
+		bad = append(bad, fmt.Sprintf("%+v", r))
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Rows != 2 || len(bad) != 1 || !strings.Contains(bad[0], "half a character") {
+		t.Errorf("%d rows, left out %v", p.Rows, bad)
+	}
+}
+
+// TestCase100Fields: an empty field and null are nothing in the prompt, and what is not
+// there is refused.
+func TestCase100Fields(t *testing.T) {
+	wantEqual(t, prompts(t, "r.jsonl", `{"id":"a","city":""}`+"\n"+`{"id":"b","city":null}`+"\n"+`{"id":"c","city":"x","n":{"y":1}}`, "In {{.city}}."), "a=In .", "b=In .", "c=In x.")
+	for name, content := range map[string]string{"r.csv": "id,b\na,x\n", "r.jsonl": `{"id":"a"}`, "n.jsonl": `{"id":"a","city":{}}`} {
+		field := "city"
+		if name == "n.jsonl" {
+			field = "city.name"
+		}
+		if got := refused(t, Input{Path: file(t, name, []byte(content))}, specOf("In {{."+field+"}}")); !strings.Contains(got, `field "`+field+`": `) || strings.Contains(got, "<no value>") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestCase101Numbers(t *testing.T) {
 	for _, n := range []string{"2009532", "634866135153775564", "1e21", "0.1", "1.0"} {
 		wantEqual(t, prompts(t, "r.json", "[\n {\n  \"id\": \"a\",\n  \"n\": "+n+"\n }\n]\n", "{{.n}}"), "a="+n)
@@ -124,6 +158,73 @@ func TestCase103Compressed(t *testing.T) {
 			t.Errorf("got  %s\nwant %s: %s", got, name, c.want)
 		}
 	}
+}
+
+// TestEncodingHints: a short text may be of two encodings, and both are named.
+func TestEncodingHints(t *testing.T) {
+	for _, c := range []struct {
+		enc        encoding.Encoding
+		text, want string
+	}{
+		{japanese.ShiftJIS, "商品", "cp932 or windows-1252"}, {japanese.ShiftJIS, "あ", "cp932"}, {japanese.ShiftJIS, "テレビ、良い商品です。", "cp932"},
+		{japanese.ShiftJIS, "東京と大阪", "cp932 or gbk"}, {japanese.ShiftJIS, "ｶﾒﾗ", "cp932 or windows-1252"},
+		{charmap.Windows1252, "café", "windows-1252"}, {charmap.Windows1252, "Größe", "windows-1252"}, {charmap.Windows1252, "ÄÖÜ", "windows-1252 or cp932"},
+	} {
+		got := refused(t, Input{Path: file(t, "r.csv", []byte("id,text\na,"+encode(t, c.enc, c.text)+"\n"))}, specOf("{{.text}}"))
+		first, _, _ := strings.Cut(c.want, " ")
+		if !strings.Contains(got, "it looks like "+c.want+": give --encoding "+first+",") || !strings.Contains(got, "(iconv -f "+first+" -t utf-8 FILE > NEW)") {
+			t.Errorf("%s: %s; want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// TestBareCRs: files whose lines end in CR alone are told, and CRs elsewhere are not.
+func TestBareCRs(t *testing.T) {
+	const want = ":1: lines end in CR alone, as old Macs and their spreadsheets write them\n    convert it: tr '\\r' '\\n' < FILE > NEW"
+	for name, content := range map[string]string{"r.csv": "id,text\ra,x\rb,y\r", "r.jsonl": "{\"id\":1}\r{\"id\":2}\r", "r.tsv": "id\ttext\ra\tx"} {
+		if got := refused(t, Input{Path: file(t, name, []byte(content))}, specOf("x")); got != name+want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	wantEqual(t, prompts(t, "r.jsonl", "{\"id\":\"a\"}\r", "x"), "a=x")
+	wantEqual(t, prompts(t, "r.json", "[{\"id\":\"a\"},\r{\"id\":\"b\"}]\r", "x"), "a=x", "b=x")
+}
+
+// TestEndless: what has no end is read only as far as it takes to know.
+func TestEndless(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x00":            "standard input:1:1: a NUL byte",
+		"x":               "standard input:1: a record of more than 1000 KiB",
+		"{\"a\":1 ":       "standard input:1: a line of more than 1000 KiB",
+		"id,b\nö\xff\xfe": "standard input:2:2: invalid UTF-8",
+	} {
+		r := &endless{text: text}
+		_, err := read(t, Input{Path: "-", Stdin: r, MaxRecord: 1000 << 10, TempDir: t.TempDir()}, specOf("x"))
+		if err == nil || !strings.HasPrefix(err.Error(), want) || r.read > 3<<20 {
+			t.Errorf("%q: %v, after %d bytes; want %s", text, err, r.read, want)
+		}
+	}
+	row, long := "{\"id\":\"a\"}\n", strings.Repeat("{\"id\":\"ö\"}", 1)
+	for name, content := range map[string]string{"rows": row + strings.Repeat("\n", 3<<20), "an array": "[" + strings.Repeat(" ", 3<<20) + long + "]"} {
+		rows, err := read(t, Input{Path: "-", Stdin: strings.NewReader(content), MaxRecord: 1000, TempDir: t.TempDir()}, specOf("x"))
+		if err != nil || len(rows) != 1 {
+			t.Errorf("%s that are long are read: %d (%v)", name, len(rows), err)
+		}
+	}
+}
+
+// endless repeats a text for ever.
+type endless struct {
+	text string
+	read int64
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = e.text[(int(e.read)+i)%len(e.text)]
+	}
+	e.read += int64(len(b))
+	return len(b), nil
 }
 
 // TestSizeCapOfPipes: what comes by a pipe is never cut without a word.

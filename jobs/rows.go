@@ -124,6 +124,9 @@ func (p *pass) start(raw io.Reader) error {
 		return err
 	}
 	p.first, p.header = true, nil
+	if prob := bareCRs(br, p.read); prob != nil {
+		return prob
+	}
 	switch p.read {
 	case "jsonl":
 		p.rows = newJSONLReader(br, p.in.maxRecord())

@@ -62,7 +62,7 @@ func (in Input) keep(name, path string, r io.Reader) (*source, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name())
-	n, err := io.Copy(f, io.LimitReader(r, in.maxBytes()+1))
+	n, err := in.spool(f, r)
 	if err != nil {
 		_ = f.Close()
 		return nil, err
