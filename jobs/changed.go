@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -98,7 +99,6 @@ func differences(a, b Spec) []string {
 		{"template", a.Template, b.Template},
 		{"system instruction", a.System, b.System},
 		{"turns", encoded(a.Turns), encoded(b.Turns)},
-		{"outputs", encoded(a.Outputs), encoded(b.Outputs)},
 		{"batch format", a.Lines, b.Lines},
 		{"settings", encoded(a.Settings), encoded(b.Settings)},
 		{"id column", a.idColumn(), b.idColumn()},
@@ -106,6 +106,11 @@ func differences(a, b Spec) []string {
 	} {
 		if !reflect.DeepEqual(d.a, d.b) {
 			out = append(out, d.name)
+		}
+	}
+	for _, part := range outputDifferences(a.Outputs, b.Outputs) {
+		if !slices.Contains(out, part) {
+			out = append(out, part)
 		}
 	}
 	return out

@@ -84,6 +84,20 @@ func LookUpFiles(ctx context.Context, p *Prepared, o LookUpOptions) (*Lookup, er
 	return l, none.searchAll(ctx, l, o, time.Now())
 }
 
+// Repeats counts the rows that ask the same as an earlier row of the input and have no
+// answer to take over (l, which may be nil): each of them is called for.
+func (p *Prepared) Repeats(l *Lookup) (n int64) {
+	if l == nil {
+		return newKeyTable(p.keys).twins
+	}
+	for i, k := range l.table.rows {
+		if *l.table.slot(k.short()) != uint32(i+1) && l.found[i].place == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func newLookup(p *Prepared) *Lookup {
 	l := &Lookup{table: newKeyTable(p.keys), found: make([]foundRow, len(p.keys))}
 	l.Twins = l.table.twins

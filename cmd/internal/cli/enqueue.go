@@ -66,8 +66,10 @@ func (o *enqueueOptions) enqueue(ctx context.Context, f *factory, be *backend, c
 	if err != nil {
 		return err
 	}
-	if warning != "" {
-		f.say("warning: %s", warning)
+	for _, w := range []string{warning, be.redisMemory(ctx).evicts()} {
+		if w != "" {
+			f.say("warning: %s", w)
+		}
 	}
 	bar := f.newBar("enqueueing", b.Rows)
 	rep, reuse, err := o.put(ctx, be, b, bar.set)
@@ -119,6 +121,7 @@ type enqueued struct {
 	Cached  int64        `json:"cached"`                         // of new and changed: took a good answer over
 	From    []reusedFrom `json:"cached_from,omitempty"`
 	Bad     int64        `json:"bad"`
+	Repeats int64        `json:"duplicates,omitempty"` // new rows that ask the same as another one: each is paid
 	Queue   string       `json:"queue"`
 	Workers int          `json:"workers"`
 	Slots   int          `json:"slots"`
@@ -156,7 +159,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 	workers, slots := worker.Serving(fleet, b.Spec.Lane)
 	r := enqueued{
 		Run: rep.Run.ID, Name: rep.Run.Spec.Name, New: rep.New, Known: rep.Known, Changed: rep.Changed, Removed: rep.Removed,
-		Stayed: rep.Stayed, Other: rep.OtherFields, Unseen: rep.OtherFieldsUnseen, Cached: rep.Reused, Bad: b.LeftOut,
+		Stayed: rep.Stayed, Other: rep.OtherFields, Unseen: rep.OtherFieldsUnseen, Cached: rep.Reused, Bad: b.LeftOut, Repeats: paidTwice(b, rep, reuse),
 		Queue: rep.Queue, Workers: workers, Slots: slots, Ahead: ahead,
 		Done: now.Add(fc.took).Format("2006-01-02T15:04:05Z07:00"), Limit: fc.limit, Planned: planned,
 	}
@@ -176,6 +179,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		r.From, words = placesOf(reuse)
 		t.row("cached", fmt.Sprintf("%s are answered already and cost nothing (from %s); --force asks them again", humanize.Comma(rep.Reused), words))
 	}
+	repeatRows(t, r.Repeats, reuse != nil)
 	t.row("queue", rep.Queue)
 	t.row("workers", servedBy(workers, slots, fleet))
 	if ahead > 0 {

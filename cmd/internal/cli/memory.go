@@ -73,6 +73,16 @@ func (m memory) fits(rows, need int64) (warning string, err error) {
 	return "", nil
 }
 
+// evicts warns of a Redis that makes room by forgetting what waits; "" for one that
+// does not, or does not tell.
+func (m memory) evicts() string {
+	if m.machine || m.policy == "" || m.policy == "noeviction" {
+		return "" // without a limit of its own it evicts nothing
+	}
+	return fmt.Sprintf("Redis forgets rows unseen when it is full (maxmemory-policy %s, %s of %s in use). Before the night:\n"+
+		"  redis-cli CONFIG SET maxmemory-policy noeviction", m.policy, size(m.used), size(m.most))
+}
+
 // freshRows is how many rows an enqueue adds at most: those of the run of the same
 // name are there already.
 func (b *backend) freshRows(ctx context.Context, p *jobs.Prepared) (int64, error) {

@@ -39,6 +39,7 @@ type planReport struct {
 	Lane       string     `json:"lane"`
 	Share      float64    `json:"bulk_share"`
 	Prices     string     `json:"prices_checked,omitempty"`
+	Dates      []priced   `json:"prices_change,omitempty"` // on the way, or later where no end is known
 	Needs      int64      `json:"needs_seconds,omitempty"` // of the lane's limits, were nobody else there
 	Limit      string     `json:"limit,omitempty"`         // that decides it
 	Known      bool       `json:"end_known"`
@@ -171,6 +172,7 @@ func (l *loaded) planOf(ctx context.Context, be *backend, b *batch, e evidence, 
 		return r, err
 	}
 	r.time(p, b)
+	r.byDate(l, p, b, e)
 	r.caps(p, b.Spec)
 	return r, nil
 }

@@ -23,7 +23,7 @@ const leastTried = 5
 // shared state is there. The run of the id but says nothing: it has only begun, and
 // its first rows are no fair part of all.
 func (l *loaded) evidence(ctx context.Context, be *backend, b *batch, but string) (evidence, error) {
-	most, err := l.meanCap(b.Spec)
+	most, err := b.meanCap(l)
 	e := evidence{source: jobs.PlannedCap, most: most}
 	if n := len(b.sampled); err == nil && (n >= leastTried || n > 0 && int64(n) == b.Rows) {
 		e.source, e.tried, e.from = jobs.PlannedSample, b.sampled, fmt.Sprintf("a sample of %d rows", n)

@@ -18,7 +18,7 @@ func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable 
 		r.Stand.rows(t)
 	}
 	if r.Duplicates > 0 {
-		t.row("", fmt.Sprintf("%s ask the same as another row: %s", humanize.Comma(r.Duplicates), dups.examples()))
+		t.row("", fmt.Sprintf("%s ask the same as another row, and each is paid: %s", humanize.Comma(r.Duplicates), dups.examples()))
 	}
 	t.row("model", fmt.Sprintf("%s, for %s", r.Model, b.Spec.Feature))
 	t.row("input", tokensLine(r.Input))
@@ -26,6 +26,7 @@ func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable 
 		t.row("output", r.outputLine())
 	}
 	r.costRows(t)
+	r.priceRows(t, now)
 	r.timeRows(t, now)
 	r.Update.rows(t, b.Name)
 	refusedRow(t, r.Refused)

@@ -226,15 +226,28 @@ func (p prospect) favoured(deadline time.Time, _ string) (way, bool) {
 // cut leaves the rows that do not fit for another time.
 func (p prospect) cut(deadline time.Time, _ string) (way, bool) {
 	rows := p.runs[0].rows
+	fit, end := p.rowsBy(deadline)
+	if fit == 0 {
+		return way{}, false
+	}
+	return way{What: fmt.Sprintf("split the input: %s of the %s rows are done by then", humanize.Comma(fit), humanize.Comma(rows)), Done: end}, true
+}
+
+// rowsBy is how many of the run's rows are done by a time, about, and when these are.
+func (p prospect) rowsBy(at time.Time) (rows int64, done time.Time) {
+	all := p.runs[0].rows
 	ending := func(n int64) (time.Time, bool) {
 		runs := slices.Clone(p.runs)
 		runs[0].rows = n
 		q := p
 		q.runs = runs
-		return q.by(deadline)
+		return q.by(at)
 	}
-	low, high := int64(0), rows
-	for high-low > max(1, rows/1000) {
+	if end, ok := ending(all); ok {
+		return all, end
+	}
+	low, high := int64(0), all
+	for high-low > max(1, all/1000) {
 		mid := (low + high) / 2
 		if _, ok := ending(mid); ok {
 			low = mid
@@ -242,11 +255,11 @@ func (p prospect) cut(deadline time.Time, _ string) (way, bool) {
 			high = mid
 		}
 	}
-	end, ok := ending(low)
-	if !ok || low == 0 {
-		return way{}, false
+	if low == 0 {
+		return 0, at
 	}
-	return way{What: fmt.Sprintf("split the input: %s of the %s rows are done by then", humanize.Comma(low), humanize.Comma(rows)), Done: end}, true
+	end, _ := ending(low)
+	return low, end
 }
 
 // capRoom is what a money limit of the day, of the month, for good or of the run

@@ -51,6 +51,7 @@ type batch struct {
 	dups   *repeats // nil: nobody asks
 	large  []string // ids of rows that could never be sent
 	left   *leftOut // nil: no row may be left out
+	caps   answerCaps
 
 	samples map[string]gemini.Usage // that are kept, by key
 	sampled []gemini.Usage          // those of these rows
@@ -89,6 +90,11 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	o.templates(&opts)
 	b.Prepared, err = jobs.Prepare(ctx, in, spec, opts)
 	err = left.end(f, err)
+	if err == nil && b.Spec.Lines != "" {
+		if err = b.linesTooDear(c, f.now()); err != nil {
+			b.close()
+		}
+	}
 	switch {
 	case errors.Is(err, jobs.ErrNoTemplate):
 		return nil, usageErrorf("no prompt: give --template FILE (-t) or --prompt TEXT")
@@ -105,7 +111,14 @@ func (b *batch) goTo(c *loaded, spec *jobs.Spec, now time.Time) (err error) {
 	}
 	spec.Lane = b.quota.lane.String()
 	b.sized = sizes{long: c.longPrompts(spec.Model, now)}
-	return firstError(c.unpriced(*spec, b.quota.lane), c.tooDear(*spec, b.quota.lane, now), c.cannotCap(*spec, now))
+	if b.caps.model, err = c.longestAnswer(jobs.Spec{Model: spec.Model}); err != nil {
+		return err
+	}
+	err = c.unpriced(*spec, b.quota.lane)
+	if ofLines(*spec) { // which say each how long an answer may get: see linesTooDear
+		return err
+	}
+	return firstError(err, c.tooDear(*spec, b.quota.lane, now), c.cannotCap(*spec, now))
 }
 
 // close removes what was kept of standard input; what stays is the system's to clean.
@@ -126,6 +139,7 @@ func (b *batch) check(r jobs.RenderedRow) error {
 	}
 	b.tokens += n
 	b.sized.add(n)
+	b.caps.add(r.Settings)
 	b.dups.add(r.Key, r.Line)
 	if u, ok := b.samples[r.Key]; ok {
 		b.sampled = append(b.sampled, u)

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"nightshift/jobs"
 )
 
 // repeats finds rows that ask the same as another one: equal prompts under other
@@ -49,6 +53,30 @@ func (r *repeats) each(fn func(line, first int)) {
 func (r *repeats) count() (n int64) {
 	r.each(func(int, int) { n++ })
 	return n
+}
+
+// paidTwice is how many rows of an enqueue ask the same as another one and are called
+// for all the same: a row is what its id says.
+func paidTwice(b *batch, rep jobs.EnqueueReport, reuse *jobs.Lookup) int64 {
+	return max(0, min(b.Repeats(reuse), rep.New+rep.Changed-rep.Taken-rep.Reused))
+}
+
+// repeatRows say so, and how to pay once where answers are taken over.
+func repeatRows(t *dataTable, n int64, reuse bool) {
+	if n == 0 {
+		return
+	}
+	t.row("but", repeatWords(n)+": nightshift plan names them")
+	if reuse {
+		t.row("", "(to pay once, enqueue without them first: later they take those answers over)")
+	}
+}
+
+func repeatWords(n int64) string {
+	if n == 1 {
+		return "1 row asks the same as another one, and both are paid"
+	}
+	return humanize.Comma(n) + " rows ask the same as another one, and each is paid"
 }
 
 // examples names the first few, by line.

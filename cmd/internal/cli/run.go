@@ -104,6 +104,9 @@ func runRun(ctx context.Context, f *factory, o *runOptions, cmd *cobra.Command, 
 	}
 	planned, _ := s.expect(ctx, b, rep, f.now())
 	f.say("%s", runOpening(rep, b, reuse, planned, f.now()))
+	if n := paidTwice(b, rep, reuse); n > 0 {
+		f.say("%s: nightshift plan names them", repeatWords(n))
+	}
 	if warning := s.conf.capWarning(rep.Run, planned, s.conf.Worker.Concurrency, f.now()); warning != "" {
 		f.say("%s", warning)
 	}

@@ -193,6 +193,7 @@ func sampleTable(r sampleOutcome, b *batch, kept string, now time.Time) *dataTab
 			all.row("output", tokensLine(p.Output))
 		}
 		p.costRows(all)
+		p.priceRows(all, now)
 		p.timeRows(all, now)
 	}
 	return t

@@ -70,7 +70,7 @@ func (l *loaded) cannotCap(s jobs.Spec, now time.Time) error {
 	if model == "" {
 		return invalid(fmt.Errorf("%w.\n--max-cost needs it: without a price nothing could hold the run to %s. Nothing was changed", l.noPrice(s.Model), usd(s.Steer.MaxCost)))
 	}
-	if s.Kind == jobs.Embed {
+	if s.Kind == jobs.Embed || s.Lines != "" { // lines have caps of their own: see linesTooDear
 		return nil
 	}
 	longest, err := l.longestAnswer(s)
