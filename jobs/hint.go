@@ -89,7 +89,7 @@ func isJapanese(sample []byte) bool {
 		}
 	}
 	text, err := japanese.ShiftJIS.NewDecoder().Bytes(sample)
-	if err != nil || high > fewBytes {
+	if err != nil || high == 0 || high > fewBytes {
 		return false
 	}
 	return !bytes.ContainsFunc(bytes.TrimRight(text, "\uFFFD"), func(r rune) bool {
