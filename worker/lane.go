@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -108,7 +109,7 @@ func (l *lane) asynqConfig() asynq.Config {
 	return asynq.Config{
 		Concurrency:              l.slots.size() + sweepSlots,
 		Queues:                   l.weights(),
-		TaskCheckInterval:        taskCheck,
+		TaskCheckInterval:        cmp.Or(l.w.cfg.poll, taskCheck),
 		DelayedTaskCheckInterval: forwardCheck,
 		// Longer than the longest call and its storing, or asynq would hand a
 		// task to somebody else while its call is being paid for.

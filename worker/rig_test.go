@@ -72,7 +72,7 @@ func (r *rig) clientVia(base http.RoundTripper, gate gemini.Gate) *genai.Client 
 }
 
 func (r *rig) config() Config {
-	return Config{Redis: r.rdb, Store: r.store, Gate: r.gate, Client: r.client(), Concurrency: 4, CallTimeout: time.Minute, Logger: r.log.logger()}
+	return Config{Redis: r.rdb, Store: r.store, Gate: r.gate, Client: r.client(), Concurrency: 4, CallTimeout: time.Minute, Logger: r.log.logger(), poll: time.Second}
 }
 
 // start runs a worker; stop drains it and gives what Run returned.

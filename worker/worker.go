@@ -72,6 +72,8 @@ type Config struct {
 	Tracer   Tracer            // follows rows; optional, and nothing is done for it without one
 	Logger   *slog.Logger      // nothing is logged when nil
 	Now      func() time.Time  // nil means time.Now
+
+	poll time.Duration // replaces taskCheck in tests of many virtual minutes
 }
 
 // DefaultFlexTimeout is how long a call by the flex tier may take
