@@ -41,13 +41,13 @@ type HistorianOptions struct {
 // less.
 type Historian struct {
 	*History
-	opts   HistorianOptions
-	writer string
-	raw    detailReader
-	levels levelLog
-	sealed int64     // the block that grew last
-	looked time.Time // at the lanes
-	failed tally
+	opts    HistorianOptions
+	writer  string
+	raw     detailReader
+	levels  levelLog
+	growing growingBlocks
+	looked  time.Time // at the lanes
+	failed  tally
 }
 
 // NewHistorian makes the history of one scope.
@@ -56,7 +56,7 @@ func NewHistorian(rdb redis.UniversalClient, scope limiter.Scope, opts Historian
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Historian{History: NewHistory(rdb, scope), opts: opts, writer: newID(), raw: newDetailReader(rdb, scope), sealed: -1}
+	h := &Historian{History: NewHistory(rdb, scope), opts: opts, writer: newID(), raw: newDetailReader(rdb, scope), growing: growingBlocks{}}
 	h.redisNow = opts.redisNow
 	return h
 }
@@ -88,7 +88,7 @@ func (h *Historian) Step(ctx context.Context) error {
 	defer cancel()
 	mine, err := h.hold(ctx)
 	if err != nil || !mine {
-		h.sealed = -1
+		clear(h.growing) // another one's now
 		return err
 	}
 	now, err := h.now(ctx)
@@ -155,21 +155,20 @@ func (h *Historian) fine(ctx context.Context, now time.Time) error {
 	open := tierFine.index(now)
 	for i := max(done+1, tierFine.index(now.Add(-tenantKept))+1); i <= open; i++ {
 		final := tierFine.final(i, now)
-		if !final && i < open-1 && h.sealed >= open {
+		if !final && h.growing.whole(i) {
 			continue // it waits for what comes late
 		}
 		if err := h.fineBlock(ctx, i, now, final); err != nil {
 			return err
 		}
 	}
-	h.sealed = open
 	return nil
 }
 
 func (h *Historian) fineBlock(ctx context.Context, index int64, now time.Time, final bool) error {
 	begin := tierFine.begin(index)
 	until := limiter.Earlier(now.Truncate(tierFine.step), begin.Add(tierFine.block))
-	d, err := h.raw.fine(ctx, begin, int(until.Sub(begin)/tierFine.step))
+	d, err := h.detail(ctx, index, until, now, final)
 	if err != nil {
 		return err
 	}
@@ -181,4 +180,13 @@ func (h *Historian) fineBlock(ctx context.Context, index int64, now time.Time, f
 		b.until = until
 	}
 	return h.put(ctx, tierFine, index, final, views)
+}
+
+// detail is what was counted in a block until a time. All of a final one is read anew.
+func (h *Historian) detail(ctx context.Context, index int64, until, now time.Time, final bool) (detail, error) {
+	if final {
+		return h.raw.fine(ctx, tierFine.begin(index), tierFine.steps())
+	}
+	g := h.growing.at(index)
+	return g.detail, g.grow(ctx, h.raw, until, now)
 }
