@@ -37,8 +37,8 @@ type HistorianOptions struct {
 
 // Historian makes the history that History reads, of what meters count. Each process
 // that counts runs one; one of them works at a time, and another takes over within
-// half a minute. It costs one process a few milliseconds in ten seconds, and Redis
-// less.
+// half a minute. With 100 lanes, 1,000 tenants and 100 calls a second it costs that
+// process two hundredths of a processor (BenchmarkHistoryMemory), and Redis less.
 type Historian struct {
 	*History
 	opts    HistorianOptions
@@ -131,9 +131,9 @@ func (h *Historian) put(ctx context.Context, t historyTier, index int64, final b
 	if final {
 		mark = strconv.FormatInt(index, 10)
 	}
-	args := []any{h.writer, len(views), (t.kept + t.block).Milliseconds(), t.name, mark}
+	args := []any{h.writer, len(views), t.name, mark}
 	for v, b := range views {
-		keys, args = append(keys, h.keys.block(t, index, v)), append(args, b.pack())
+		keys, args = append(keys, h.keys.block(t, index, v)), append(args, b.pack(), (t.keeps(v)+t.block).Milliseconds())
 	}
 	done, err := historyPutScript.Run(ctx, h.rdb, append(keys, instead...), args...).Int()
 	if err != nil {

@@ -57,7 +57,7 @@ func (b *block) merge(name string, from columns) {
 }
 
 // blockVersion is the first byte. A reader passes over what it does not know.
-const blockVersion = 1
+const blockVersion = 2
 
 var errBlock = errors.New("a block of the history is cut or of a newer version")
 
@@ -74,7 +74,9 @@ var (
 
 // pack writes a block: version, begin, step and until in ms, number of steps; then,
 // compressed, for each series its name, the bytes of its columns, and for each
-// column its field, which steps are not zero, and these.
+// column its field and either how many columns before it the same numbers stand, or 0,
+// which steps are not zero, and these. Where all goes well, half of the columns are
+// the same: each call is one that was sent, answered and measured.
 func (b *block) pack() []byte {
 	var body []byte
 	for _, name := range slices.Sorted(maps.Keys(b.series)) {
@@ -90,22 +92,41 @@ func (b *block) pack() []byte {
 }
 
 func (c columns) pack() (out []byte) {
+	fields := slices.Sorted(maps.Keys(c))
 	last := 0
-	for _, field := range slices.Sorted(maps.Keys(c)) {
-		ns := c[field]
-		marks := make([]byte, (len(ns)+7)/8)
-		for i, n := range ns {
-			if n != 0 {
-				marks[i/8] |= 1 << (i % 8)
-			}
-		}
-		out = append(binary.AppendUvarint(out, uint64(field-last)), marks...)
-		for _, n := range ns {
-			if n != 0 {
-				out = binary.AppendVarint(out, n)
-			}
-		}
+	for i, field := range fields {
+		out = binary.AppendUvarint(out, uint64(field-last))
 		last = field
+		same := c.same(fields[:i], c[field])
+		if out = binary.AppendUvarint(out, uint64(same)); same == 0 {
+			out = appendNumbers(out, c[field])
+		}
+	}
+	return out
+}
+
+// same is how many columns back the same numbers stand; 0 when none has them.
+func (c columns) same(before []int, ns []int64) int {
+	for i, field := range slices.Backward(before) {
+		if slices.Equal(c[field], ns) {
+			return len(before) - i
+		}
+	}
+	return 0
+}
+
+func appendNumbers(out []byte, ns []int64) []byte {
+	marks := make([]byte, (len(ns)+7)/8)
+	for i, n := range ns {
+		if n != 0 {
+			marks[i/8] |= 1 << (i % 8)
+		}
+	}
+	out = append(out, marks...)
+	for _, n := range ns {
+		if n != 0 {
+			out = binary.AppendVarint(out, n)
+		}
 	}
 	return out
 }
@@ -171,27 +192,51 @@ func cutBytes(b []byte) (head, rest []byte, err error) {
 }
 
 func (p packedBlock) columns(b []byte, take func(field, step int, n int64)) error {
-	field := 0
+	field, before := 0, [][]int64(nil)
 	for len(b) > 0 {
 		d, size := binary.Uvarint(b)
-		marks := (p.n + 7) / 8
-		if size <= 0 || len(b) < size+marks {
+		if size <= 0 {
 			return errBlock
 		}
-		field += int(d)
-		set := b[size : size+marks]
-		b = b[size+marks:]
-		for step := range p.n {
-			if set[step/8]&(1<<(step%8)) == 0 {
-				continue
-			}
-			n, size := binary.Varint(b)
-			if size <= 0 {
-				return errBlock
-			}
-			b = b[size:]
-			take(field, step, n)
+		field, b = field+int(d), b[size:]
+		ns, rest, err := p.numbers(b, before)
+		if err != nil {
+			return err
 		}
+		for step, n := range ns {
+			if n != 0 {
+				take(field, step, n)
+			}
+		}
+		b, before = rest, append(before, ns)
 	}
 	return nil
+}
+
+// numbers reads one column: its own numbers, or those of one before it.
+func (p packedBlock) numbers(b []byte, before [][]int64) (ns []int64, rest []byte, err error) {
+	same, size := binary.Uvarint(b)
+	if size <= 0 || same > uint64(len(before)) {
+		return nil, nil, errBlock
+	}
+	if b = b[size:]; same > 0 {
+		return before[len(before)-int(same)], b, nil
+	}
+	marks := (p.n + 7) / 8
+	if len(b) < marks {
+		return nil, nil, errBlock
+	}
+	set, ns := b[:marks], make([]int64, p.n)
+	b = b[marks:]
+	for step := range ns {
+		if set[step/8]&(1<<(step%8)) == 0 {
+			continue
+		}
+		n, size := binary.Varint(b)
+		if size <= 0 {
+			return nil, nil, errBlock
+		}
+		ns[step], b = n, b[size:]
+	}
+	return ns, b, nil
 }

@@ -144,14 +144,39 @@ func (b *block) takeBucket(step int, bucket any) error {
 
 // views gives a detail as it is stored.
 func (d detail) views() map[historyView]*block {
+	tenants := d.tenants.without(estimateFields)
 	return map[historyView]*block{
 		viewClass:   d.use.fold(func(p []string) (string, string) { return "", p[1] }, largest),
 		viewLane:    d.use.fold(func(p []string) (string, string) { return p[0], p[1] }, largest),
 		viewFeature: d.use.fold(func(p []string) (string, string) { return p[2], p[1] }, largest),
-		viewTenant:  d.tenants.fold(func(p []string) (string, string) { return p[2], p[1] }, largest),
+		viewTenant:  tenants.fold(func(p []string) (string, string) { return p[2], p[1] }, largest),
 		viewUse:     d.use.bounded(mostUse),
-		viewTenants: d.tenants.bounded(mostTenants),
+		viewTenants: tenants.bounded(mostTenants),
 	}
+}
+
+// estimateFields are not told apart by tenant: half of the numbers that differ, and what
+// is off is the estimate of a feature.
+var estimateFields = []int{
+	fieldOf(func(s *UsageSample) *int64 { return &s.Measured }),
+	fieldOf(func(s *UsageSample) *int64 { return &s.EstimatedInput }), fieldOf(func(s *UsageSample) *int64 { return &s.MeasuredInput }), fieldOf(func(s *UsageSample) *int64 { return &s.UnderInput }),
+	fieldOf(func(s *UsageSample) *int64 { return &s.EstimatedOutput }), fieldOf(func(s *UsageSample) *int64 { return &s.MeasuredOutput }), fieldOf(func(s *UsageSample) *int64 { return &s.UnderOutput }),
+}
+
+// without leaves out fields. The columns are the block's own.
+func (b *block) without(fields []int) *block {
+	out := newBlock(b.begin, b.step, b.n)
+	out.until = b.until
+	for name, cols := range b.series {
+		kept := columns{}
+		for field, ns := range cols {
+			if !slices.Contains(fields, field) {
+				kept[field] = ns
+			}
+		}
+		out.series[name] = kept
+	}
+	return out
 }
 
 // fold adds series up by name and class. So many names are told apart, the largest.

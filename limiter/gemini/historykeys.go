@@ -25,14 +25,27 @@ var (
 	tierCoarse = historyTier{"5m", 5 * time.Minute, time.Hour, 7*24*time.Hour + 2*time.Hour, 10 * time.Minute}
 	// The meter's own buckets of minutes and hours, packed when hardly anything comes
 	// late any more: a tenth of their room in Redis.
-	tierMinute = historyTier{"1m", time.Minute, time.Hour, steps[StepMinute].kept, 90 * time.Minute}
-	tierHour   = historyTier{"1h", time.Hour, 24 * time.Hour, steps[StepHour].kept, 24 * time.Hour}
+	tierMinute = historyTier{"1m", time.Minute, time.Hour, steps[StepMinute].kept, 30 * time.Minute}
+	tierHour   = historyTier{"1h", time.Hour, 6 * time.Hour, steps[StepHour].kept, 2 * time.Hour}
 )
 
 func (t historyTier) steps() int               { return int(t.block / t.step) }
 func (t historyTier) index(at time.Time) int64 { return at.UnixMilli() / t.block.Milliseconds() }
 func (t historyTier) begin(index int64) time.Time {
 	return time.UnixMilli(index * t.block.Milliseconds())
+}
+
+// fineDetail is how long steps of ten seconds are told apart by single tenants and by
+// feature with model: later only the largest of each are, and all of them in steps of
+// five minutes. It is nine tenths of the bytes.
+const fineDetail = 6 * time.Hour
+
+// keeps is how long a view of a tier is kept after a block's end.
+func (t historyTier) keeps(v historyView) time.Duration {
+	if t.name == tierFine.name && (v == viewUse || v == viewTenants) {
+		return fineDetail
+	}
+	return t.kept
 }
 func (t historyTier) final(index int64, now time.Time) bool {
 	return !now.Before(t.begin(index + 1).Add(t.settles))

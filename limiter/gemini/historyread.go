@@ -55,7 +55,7 @@ func (h *History) reader(ctx context.Context, q HistoryQuery) (*historyReader, e
 	}
 	r.step = q.Step
 	if r.step == 0 {
-		r.step = chosenStep(q.From, q.To, now)
+		r.step = chosenStep(q.From, q.To, now, tierFine.keeps(r.view))
 	}
 	if r.step%tierFine.step != 0 || r.step < tierFine.step {
 		return nil, fmt.Errorf("a step is a multiple of %s", tierFine.step)
@@ -69,10 +69,11 @@ func (h *History) reader(ctx context.Context, q HistoryQuery) (*historyReader, e
 	return r, nil
 }
 
-// chosenStep is the smallest that gives few enough points and is kept so far back.
-func chosenStep(from, to, now time.Time) time.Duration {
+// chosenStep is the smallest that gives few enough points and is kept so far back: fine
+// is how long steps below five minutes are.
+func chosenStep(from, to, now time.Time, fine time.Duration) time.Duration {
 	for _, step := range historySteps {
-		if to.Sub(from) <= historyPoints*step && (step >= tierCoarse.step || !from.Before(now.Add(-tierFine.kept))) {
+		if to.Sub(from) <= historyPoints*step && (step >= tierCoarse.step || !from.Before(now.Add(-fine))) {
 			return step
 		}
 	}

@@ -15,13 +15,13 @@ func (h *History) samples(ctx context.Context, by GroupBy, from, to time.Time) (
 	if err != nil {
 		return nil, 0, err
 	}
-	recent := !from.Before(now.Add(-tierFine.kept + tierFine.block))
-	if recent && by != GroupTenant {
+	since := func(kept time.Duration) bool { return !from.Before(now.Add(-kept + tierFine.block)) }
+	if by != GroupTenant && since(tierFine.kept) {
 		got, err := ReadMeter(ctx, h.rdb, h.scope, StepMinute, from, to)
 		return got, time.Minute, err
 	}
 	step := tierCoarse.step
-	if recent {
+	if by == GroupTenant && since(tierFine.keeps(viewTenants)) {
 		step = time.Minute
 	}
 	got, err := h.detailed(ctx, by, from.Truncate(step), to.Add(step-1).Truncate(step), step)

@@ -309,6 +309,8 @@ func (c historyCharts) estimates() dashboard.ChartView {
 	if m := c.v.Met; m.Measured > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("Over all: input %s, output %s; too little was charged in %s and %s of %s answers.", signed(m.InputError), signed(m.OutputError),
 			percent(m.UnderInput), percent(m.UnderOutput), number(m.Measured)))
+	} else if c.o.By == string(gemini.GroupTenant) || c.o.Tenant != "" {
+		out.Facts = append(out.Facts, "Estimates are kept by feature, model and class, not by tenant.")
 	}
 	return out
 }
