@@ -131,7 +131,7 @@ func TestPricesBeside(t *testing.T) {
 }
 
 // TestMaxCostOfLines: the model that a batch file's lines name is priced once it is
-// known.
+// known, and the longest of their answers is held against --max-cost.
 func TestMaxCostOfLines(t *testing.T) {
 	t.Parallel()
 	l, err := loadText(t, "run: {model: gemini-2.5-flash}\nmodels: {gemini-2.5-flash: {rpm: 10}}")
@@ -143,7 +143,13 @@ func TestMaxCostOfLines(t *testing.T) {
 		t.Error(err)
 	}
 	s.Steer.MaxCost = 1
-	if _, _, err := new(batch).namedModel(l, s, time.Now())(""); err == nil || !strings.Contains(err.Error(), "--max-cost: one row may cost") {
+	b := &batch{}
+	if s.Model, s.Lane, err = b.namedModel(l, s, time.Now())(""); err != nil {
+		t.Fatal(err)
+	}
+	b.Prepared = &jobs.Prepared{Spec: s}
+	b.caps.add(nil)
+	if err := b.linesTooDear(l, time.Now()); err == nil || !strings.Contains(err.Error(), "--max-cost: one row may cost") {
 		t.Error(err)
 	}
 }
