@@ -12,7 +12,6 @@ import (
 
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/cmd/internal/tenants"
-	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
@@ -149,6 +148,16 @@ func addTenantKeys(v *dashboard.TenantView, a *tenants.View) {
 	}
 }
 
+// modelsOf are those that the tenant called of late: where somebody of it may wait.
+func (d *dashboardNow) modelsOf(ctx context.Context, v *dashboard.TenantView) (map[string]bool, error) {
+	got, err := gemini.ReadUse(ctx, d.rdb, d.conf.scope(), gemini.UseQuery{Tenant: v.Name, From: v.At.Add(-2 * time.Hour), To: v.At, Hours: true})
+	models := map[string]bool{}
+	for _, u := range got {
+		models[u.Model] = true
+	}
+	return models, err
+}
+
 func tenantKey(k tenants.Key, now time.Time) dashboard.TenantKey {
 	x := dashboard.TenantKey{ID: k.ID, Name: k.Name, Team: k.Team, Class: k.Class, Limits: enforcedWords(k.Enforced), State: k.State, Stopped: k.Stopped != nil, Holds: k.State == "active"}
 	x.For = orElse(k.Feature, strings.Join(k.Features, ", "))
@@ -166,16 +175,15 @@ func tenantKey(k tenants.Key, now time.Time) dashboard.TenantKey {
 }
 
 // addTenantWork says who of the tenant waits, and which of its runs are open.
-func (d *dashboardNow) addTenantWork(ctx context.Context, v *dashboard.TenantView) error {
+func (d *dashboardNow) addTenantWork(ctx context.Context, v *dashboard.TenantView, lanes []limiter.Lane) error {
 	o, err := d.read(ctx, v.At)
 	if err != nil {
 		return err
 	}
-	lanes, err := d.chooseLanes(ctx, o, dashboard.NowQuery{})
+	busy, err := d.modelsOf(ctx, v)
 	if err != nil {
 		return err
 	}
-	look := lanes.page
 	for i, r := range o.Runs {
 		if r.path.Tenant != v.Name || r.counts.Open() == 0 {
 			continue
@@ -183,7 +191,11 @@ func (d *dashboardNow) addTenantWork(ctx context.Context, v *dashboard.TenantVie
 		if x := o.Runs[i].view(v.At); len(v.Runs) < dashboard.RunsOnPage {
 			v.Runs = append(v.Runs, x)
 		}
-		if l, err := limiter.ParseLane(r.lane); err == nil && !slices.Contains(look, l) && r.counts[jobs.Waiting] > 0 {
+		busy[r.Model] = true
+	}
+	var look []limiter.Lane
+	for _, l := range lanes {
+		if busy[l.Model] && len(look) < dashboard.LanesOnPage {
 			look = append(look, l)
 		}
 	}

@@ -66,7 +66,7 @@ func (d *dashboardNow) tenantPage(ctx context.Context, ask dashboard.TenantQuery
 	v = dashboard.TenantView{At: now, Asked: ask, Name: a.Name, Note: a.Note}
 	addAccount(&v, a.Account, now)
 	addTenantKeys(&v, a)
-	for _, add := range []func(context.Context, *dashboard.TenantView) error{d.addTenantLimits, d.addTenantUse, d.addTenantForecast, d.addTenantWork} {
+	for _, add := range []func(context.Context, *dashboard.TenantView) error{d.addTenantLimits, d.addTenantUse, d.addTenantForecast} {
 		if err := add(ctx, &v); err != nil {
 			return v, err
 		}
@@ -74,5 +74,5 @@ func (d *dashboardNow) tenantPage(ctx context.Context, ask dashboard.TenantQuery
 	if ask.Own {
 		v.Note, v.Command = "", ""
 	}
-	return v, nil
+	return v, d.addTenantWork(ctx, &v, a.Lanes)
 }

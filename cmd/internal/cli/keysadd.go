@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -44,27 +45,20 @@ func (o *keysOptions) make(cmd *cobra.Command, how func(context.Context, *gatewa
 		return err
 	}
 	return o.withKeys(cmd.Context(), func(be *backend, keys *gateway.Keys) (*limiter.Event, error) {
-		if err := be.tryKeyLimits(cmd.Context(), limits); err != nil {
-			return nil, err
+		err := be.book.MakeKey(cmd.Context(), operator(), limits, func() (id string, err error) {
+			who.ID, err = how(cmd.Context(), keys, who)
+			return who.ID, err
+		})
+		var wrong *limiter.ConfigError
+		if errors.As(err, &wrong) {
+			return nil, &usageError{err}
 		}
-		if who.ID, err = how(cmd.Context(), keys, who); err != nil {
+		if err != nil {
 			return nil, err
-		}
-		if err := be.setKeyLimits(cmd.Context(), who.ID, limits); err != nil {
-			return nil, undone(cmd.Context(), keys, who.ID, err)
 		}
 		o.tell(be, who, limits)
 		return &limiter.Event{Subject: who.Name, Text: fmt.Sprintf("key %s (%s) for class %s; %s", who.Name, who.ID, who.Class, calledFor(who))}, nil
 	})
-}
-
-// undone ends a key whose limits could not be set: without them it would be
-// worth more than was meant.
-func undone(ctx context.Context, keys *gateway.Keys, id string, why error) error {
-	if _, err := keys.Revoke(context.WithoutCancel(ctx), id); err != nil {
-		return fmt.Errorf("the key's limits could not be set (%w), and it could not be revoked (%w): run `nightshift keys revoke %s`", why, err, id)
-	}
-	return fmt.Errorf("the key's limits could not be set, so it was revoked again: %w", why)
 }
 
 // tell prints the secret, or the id of a key that was there already, and on

@@ -72,46 +72,6 @@ func (b *backend) keyNamed(ctx context.Context, name string) (string, error) {
 	return keyNode(append(ids, name)[0]), nil
 }
 
-func (b *backend) keyChange(id string, limits []limiter.Override) limiter.Change {
-	ch := limiter.Change{By: operator()}
-	for _, x := range limits {
-		x.Node = keyNode(id)
-		ch.Set = append(ch.Set, x)
-	}
-	return ch
-}
-
-// tryKeyLimits finds what is wrong with limits before there is a key. The shared
-// state must know the configuration; a key may be made before any process ran.
-func (b *backend) tryKeyLimits(ctx context.Context, limits []limiter.Override) error {
-	if len(limits) == 0 {
-		return nil
-	}
-	known, err := b.lim.Configured(ctx)
-	if err == nil && len(known.Classes) == 0 {
-		if len(b.conf.Models) == 0 {
-			return b.conf.noLimits("gemini-3.5-flash")
-		}
-		err = b.configure(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	_, _, err = b.lim.Try(ctx, b.keyChange("k_new", limits))
-	var wrong *limiter.ConfigError
-	if errors.As(err, &wrong) {
-		return &usageError{err}
-	}
-	return err
-}
-
-func (b *backend) setKeyLimits(ctx context.Context, id string, limits []limiter.Override) error {
-	if len(limits) == 0 {
-		return nil
-	}
-	return b.lim.Override(ctx, b.keyChange(id, limits))
-}
-
 // dropKeyLimits takes away what was set for a key that is no more.
 func (b *backend) dropKeyLimits(ctx context.Context, id string) error {
 	err := b.lim.Override(ctx, limiter.Change{Unset: []limiter.Override{{Node: keyNode(id)}}, By: operator()})

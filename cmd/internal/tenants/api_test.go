@@ -2,6 +2,7 @@ package tenants
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -244,7 +245,7 @@ func TestOthersAreNotThere(t *testing.T) {
 	if got, err := r.book.TokenOf(t.Context(), TokenDigest(text)); err != nil || got.Tenant != "acme" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := r.book.TokenOf(t.Context(), TokenDigest(text+"x")); err != ErrNotThere {
+	if _, err := r.book.TokenOf(t.Context(), TokenDigest(text+"x")); !errors.Is(err, ErrNotThere) {
 		t.Errorf("a wrong token: %v", err)
 	}
 	r.caller = Caller{By: "acme", Tenant: "acme"}
@@ -274,7 +275,7 @@ func TestOthersAreNotThere(t *testing.T) {
 	r.wants(200, "GET", "/tenants/acme/tokens", "", token.ID, "for ada")
 	r.wants(404, "DELETE", "/tenants/beta/tokens/"+token.ID, "")
 	r.is(r.ask("DELETE", "/tenants/acme/tokens/"+token.ID, ""), 204)
-	if _, err := r.book.TokenOf(t.Context(), TokenDigest(text)); err != ErrNotThere {
+	if _, err := r.book.TokenOf(t.Context(), TokenDigest(text)); !errors.Is(err, ErrNotThere) {
 		t.Errorf("an ended token: %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func (v *visit) addKey() error {
 		return err
 	}
 	v.act.Target += " key/" + k.ID
-	v.act.After = strings.Join(append([]string{"class " + k.Class}, k.Terms.Words()...), ", ")
+	v.act.After = strings.Join(append([]string{"class " + k.Class}, k.Words()...), ", ")
 	v.w.Header().Set("Location", v.r.URL.EscapedPath()+"/"+k.ID)
 	return v.tagged(http.StatusCreated, k.Tag, secretKey{secret, k})
 }
@@ -72,13 +72,13 @@ func (v *visit) putKey() error {
 	}
 	id := v.r.PathValue("key")
 	if was, err := v.Book.ShowKey(v.r.Context(), v.ref.Tenant, id); err == nil {
-		v.act.Before = strings.Join(was.Terms.Words(), ", ")
+		v.act.Before = strings.Join(was.Words(), ", ")
 	}
 	k, err := v.Book.PutKey(v.r.Context(), v.by.By, v.ref.Tenant, id, t, c)
 	if err != nil {
 		return err
 	}
-	v.act.After = strings.Join(k.Terms.Words(), ", ")
+	v.act.After = strings.Join(k.Words(), ", ")
 	return v.tagged(http.StatusOK, k.Tag, k)
 }
 

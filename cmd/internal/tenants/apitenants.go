@@ -122,7 +122,7 @@ func (v *visit) put() error {
 
 // words are what is set, in short: for the record.
 func (a *Account) words() string {
-	out := a.Terms.Words()
+	out := a.Words()
 	if a.Note != "" {
 		out = append(out, strconv.Quote(cut(a.Note)))
 	}

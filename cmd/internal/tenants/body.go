@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,9 +15,6 @@ import (
 // read reads a JSON body into something. Fields that only answers have are passed over,
 // so that what was read can be changed and sent back; others are errors by their name.
 func (v *visit) read(into any, answers ...string) error {
-	if kind, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); v.r.Header.Get("Content-Type") != "" && (err != nil || kind != "application/json") {
-		return wrong("Content-Type", "want application/json")
-	}
 	text, err := io.ReadAll(v.r.Body)
 	var large *http.MaxBytesError
 	switch {

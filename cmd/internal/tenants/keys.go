@@ -102,12 +102,12 @@ func (b *Book) AddKey(ctx context.Context, by, tenant string, d KeyDraft) (secre
 		return "", nil, err
 	}
 	id := ""
-	err = b.MakeKey(ctx, by, Terms{Limits: d.Limits}, func() (string, error) {
+	err = b.MakeKey(ctx, by, (Terms{}).change("key/", Terms{Limits: d.Limits}, by).Set, func() (string, error) {
 		secret, id, err = b.Keys.Add(ctx, i)
 		return id, err
 	})
 	if err != nil {
-		return "", nil, ofKeys(err)
+		return "", nil, ofLimiter(ofKeys(err))
 	}
 	b.seen.forget()
 	b.note(ctx, by, d.Name, fmt.Sprintf("key %s (%s) of tenant %s for class %s", d.Name, id, tenant, i.Class))
@@ -157,24 +157,26 @@ func (b *Book) mayPutTeam(ctx context.Context, r Ref) error {
 	return b.mayPut(ctx, r, s)
 }
 
-// MakeKey makes a key by a function, which gives its id, and gives it limits: both, or
-// neither. A key whose limits cannot be set is revoked again: without them it would be
-// worth more than was meant.
-func (b *Book) MakeKey(ctx context.Context, by string, t Terms, make func() (id string, err error)) error {
-	limits := len(t.Limits) > 0
-	if limits {
-		if err := b.ready(ctx); err != nil {
-			return err
-		}
-		if _, _, err := b.Limiter.Try(ctx, (Terms{}).change("key/k_new", t, by)); err != nil {
-			return ofLimiter(err)
-		}
-	}
-	id, err := make()
-	if err != nil || !limits {
+// MakeKey makes a key by a function, which gives its id, and gives it limits, whose
+// node is filled in: both, or neither. A key whose limits cannot be set is revoked again:
+// without them it would be worth more than was meant. What is wrong with a limit is a
+// *limiter.ConfigError.
+func (b *Book) MakeKey(ctx context.Context, by string, limits []limiter.Override, make func() (id string, err error)) error {
+	if len(limits) == 0 {
+		_, err := make()
 		return err
 	}
-	why := b.Limiter.Override(ctx, (Terms{}).change("key/"+id, t, by))
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
+	if _, _, err := b.Limiter.Try(ctx, limitsAt("key/k_new", limits, by)); err != nil {
+		return err
+	}
+	id, err := make()
+	if err != nil {
+		return err
+	}
+	why := b.Limiter.Override(ctx, limitsAt("key/"+id, limits, by))
 	if why == nil {
 		return nil
 	}
@@ -182,6 +184,14 @@ func (b *Book) MakeKey(ctx context.Context, by string, t Terms, make func() (id 
 		return fmt.Errorf("the key's limits could not be set (%w), and it could not be revoked (%w): run `nightshift keys revoke %s`", why, err, id)
 	}
 	return fmt.Errorf("the key's limits could not be set, so it was revoked again: %w", why)
+}
+
+func limitsAt(node string, limits []limiter.Override, by string) limiter.Change {
+	ch := limiter.Change{By: by, Set: slices.Clone(limits)}
+	for i := range ch.Set {
+		ch.Set[i].Node = node
+	}
+	return ch
 }
 
 // PutKey changes the limits and the weight of a tenant's key, as Put does a team's.

@@ -69,7 +69,8 @@ func (w *whole) state(node string) state {
 type View struct {
 	*Account
 	Teams []*Account
-	Keys  []Key // the oldest first
+	Keys  []Key          // the oldest first
+	Lanes []limiter.Lane // all of the project, as they were then
 }
 
 // View gives a tenant as it was a moment ago, for pages: it takes as long with
@@ -84,6 +85,9 @@ func (b *Book) View(ctx context.Context, tenant string) (*View, error) {
 		return nil, ErrNotThere
 	}
 	v := &View{Account: w.state("tenant/" + tenant).account(Ref{Tenant: tenant}), Keys: b.keysIn(w, tenant)}
+	for _, l := range w.conf.Lanes {
+		v.Lanes = append(v.Lanes, l.Lane)
+	}
 	names := teamsIn(w.records, tenant, w.keys[tenant])
 	for _, name := range names {
 		v.Teams = append(v.Teams, b.teamIn(w, Ref{Tenant: tenant, Team: name}))
