@@ -75,7 +75,7 @@ func (b *Book) Usage(ctx context.Context, q UsageQuery) (*Usage, error) {
 	}
 	for _, x := range got {
 		if (q.Team == "" || q.Team == x.Team) && (q.Key == "" || q.Key == x.Key) {
-			u.add(x.At, by(x), x.UseCounts)
+			u.add(x.At.In(b.zone()), by(x), x.UseCounts)
 		}
 	}
 	u.order()
