@@ -27,9 +27,15 @@ type backend struct {
 	lim   *limiter.Redis
 	book  *tenants.Book
 	log   *slog.Logger
+	deed  *deed // of the command that opened it
 }
 
-func (b *backend) close() { _ = b.rdb.Close() }
+// close ends the connection, unless the audit log still needs it.
+func (b *backend) close() {
+	if !b.deed.holds(b) {
+		_ = b.rdb.Close()
+	}
+}
 
 // errEmbedded is why the fleet's processes refuse the embedded Redis.
 func errEmbedded(command string) error {
@@ -107,7 +113,9 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop, Closed: worker.ClosedBy(lim)}),
 		lim:   lim,
 		log:   log,
+		deed:  f.deed,
 	}
+	f.deed.opened(b)
 	b.book = b.newBook(f.now)
 	return b
 }

@@ -28,7 +28,7 @@ func newCancelCmd(f *factory) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withRun(cmd.Context(), args[0], func(be *backend, run jobs.Run) error {
-				return runCancel(cmd.Context(), o, be, run)
+				return f.deed.toRun(cmd.Context(), be, run, func() error { return runCancel(cmd.Context(), o, be, run) })
 			})
 		},
 	}

@@ -29,14 +29,23 @@ type steered struct {
 
 func newSteered(t *testing.T) *steered {
 	t.Helper()
-	s := &steered{T: t, redis: miniredis.RunT(t)}
+	m := miniredis.RunT(t)
+	s := newSteeredOn(t, redis.NewClient(&redis.Options{Addr: m.Addr()}))
+	s.redis = m
+	return s
+}
+
+// newSteeredOn is one on another Redis.
+func newSteeredOn(t *testing.T, rdb *redis.Client) *steered {
+	t.Helper()
+	s := &steered{T: t}
 	s.f = &factory{streams: &streams{Out: &s.out, Err: &s.err}, now: time.Now}
 	dir := t.TempDir()
 	file, path := filepath.Join(dir, "night.yaml"), filepath.Join(dir, "rows.csv")
 	s.check(os.WriteFile(file, []byte("models: {m: {rpm: 60}}\n"), 0o600))
 	conf, err := loadConfig(file, nil, nil)
 	s.check(err)
-	s.be = s.f.backend(conf, redis.NewClient(&redis.Options{Addr: s.redis.Addr()}))
+	s.be = s.f.backend(conf, rdb)
 	t.Cleanup(s.be.close)
 	s.check(s.be.lim.Configure(t.Context(), conf.limiterConfig()))
 	s.check(os.WriteFile(path, []byte("id\nr0\nr1\nr2\nr3\nr4\nr5\nr6\nr7\nr8\nr9\n"), 0o600))

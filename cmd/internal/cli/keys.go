@@ -43,9 +43,14 @@ func (f *factory) withKeys(ctx context.Context, do func(*backend, *gateway.Keys)
 	switch {
 	case errors.As(err, &wrong):
 		return usageErrorf("%s: %s", orElse(keyFlags[wrong.Field], wrong.Field), wrong.Why)
-	case err != nil || e == nil:
+	case err == nil && e == nil:
+		f.deed.changesNothing()
+		return nil
+	case err != nil:
 		return err
 	}
+	f.deed.about("key " + e.Subject)
+	f.deed.says(e.Text)
 	e.Kind, e.By = "keys", operator()
 	return be.lim.Note(ctx, *e)
 }

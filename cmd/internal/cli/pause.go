@@ -77,7 +77,7 @@ func (o *pauseOptions) onTarget(ctx context.Context, do func(*backend, *schedule
 	c := be.control()
 	target, err := c.ParseTarget(ctx, o.Target)
 	if err == nil {
-		err = do(be, c, target)
+		err = o.deed.toTarget(ctx, be, target, o.now(), func() error { return do(be, c, target) })
 	}
 	return asTargetError(err)
 }

@@ -60,6 +60,7 @@ func runPurge(ctx context.Context, o *purgeOptions, refs []string) error {
 		return err
 	}
 	if len(list) == 0 {
+		o.deed.changesNothing()
 		o.say("no run is to be removed")
 		return nil
 	}
@@ -69,12 +70,26 @@ func runPurge(ctx context.Context, o *purgeOptions, refs []string) error {
 	if err := o.confirm(list); err != nil {
 		return err
 	}
+	var gone []string
+	defer func() { o.deed.says(plural(len(gone), "run") + " removed: " + orElse(strings.Join(gone, ", "), "none")) }()
+	o.deed.about(titles(list))
+	o.deed.changed(doomedWords(list), "")
 	for _, d := range list {
 		if err := o.one(ctx, be, d); err != nil {
 			return err
 		}
+		gone = append(gone, d.run.Title())
 	}
+	o.deed.changed(doomedWords(list), "removed")
 	return nil
+}
+
+func titles(list []doomed) string {
+	var out []string
+	for _, d := range list {
+		out = append(out, d.run.Title())
+	}
+	return strings.Join(out, ", ")
 }
 
 func (o *purgeOptions) check(refs []string) error {

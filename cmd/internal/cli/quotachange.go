@@ -80,6 +80,10 @@ func (b *backend) usedOf(ctx context.Context, node string) (map[string]int64, er
 
 // tell says what changed, where the values come from, and how to undo it.
 func (o *setOptions) tell(node string, ch limiter.Change, changes []quotaChange, notes []string) error {
+	o.deed.about(shownTarget(node))
+	before, after, both := changeWords(changes)
+	o.deed.changed(before, after)
+	o.deed.says(orElse(both, "It held already"))
 	if o.opts.output == "json" {
 		return o.print(nil, changes)
 	}

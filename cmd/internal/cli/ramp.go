@@ -84,7 +84,7 @@ func newRampAct(f *factory, use, short, long string, do func(context.Context, *r
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Scope = args[0]
 			return o.on(cmd.Context(), func(be *backend, x *scheduler.Ramps, r gemini.Ramp) error {
-				return do(cmd.Context(), o, be, x, r)
+				return f.deed.toRamp(cmd.Context(), x, r, func() error { return do(cmd.Context(), o, be, x, r) })
 			})
 		},
 	}

@@ -84,6 +84,8 @@ func (o *rampStartOptions) start(ctx context.Context, be *backend, r gemini.Ramp
 	if err != nil {
 		return err
 	}
+	o.deed.about("ramp " + rampTitle(r))
+	o.deed.changed("all calls go to "+r.From, scheduler.Share(r.SharePPM())+" of the callers go to "+r.To)
 	for _, named := range []struct{ flag, name, model string }{{"from", o.From, r.From}, {"to", o.To, r.To}} {
 		if named.name != "" && gemini.NormalizeModel(named.name) != named.model {
 			o.say("note: --%s %s stands for %s: the ramp keeps to that model", named.flag, named.name, named.model)

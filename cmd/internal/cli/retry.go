@@ -32,7 +32,7 @@ func newRetryCmd(f *factory) *cobra.Command {
 				return usageErrorf("--only names no cause: give some that `nightshift errors` lists, or leave --only away for all rows; nothing was enqueued")
 			}
 			return f.withRun(cmd.Context(), firstArg(args), func(be *backend, run jobs.Run) error {
-				return runRetry(cmd.Context(), o, be, run)
+				return f.deed.toRun(cmd.Context(), be, run, func() error { return runRetry(cmd.Context(), o, be, run) })
 			})
 		},
 	}

@@ -23,6 +23,7 @@ type factory struct {
 	log    *slog.Logger // of a process that goes on running; nil in a command, which says what matters itself
 	by     string       // who gives the command, where that is nobody at the keyboard; see operator
 	behind io.Writer    // the screen, while a look at it is gathered (paint)
+	deed   *deed        // what the command changes, for the audit log; nil for one that only looks
 	opts   struct {
 		config   string
 		redis    string
@@ -76,6 +77,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("see", newStatusCmd(f), newWatchCmd(f), newWhyCmd(f), newQuotaCmd(f), newSpendCmd(f), newHealthCmd(f), newEventsCmd(f), newAlertsCmd(f), newHooksCmd(f), newClassifyCmd(f), newSetCmd(f), newPauseCmd(f), newResumeCmd(f), newRampCmd(f))
 	add("fleet", newWorkerCmd(f), newGatewayCmd(f), newSchedulerCmd(f), newSchedulesCmd(f), newDashboardCmd(f), newGeminiSimCmd(f))
 	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f), newKeysCmd(f), newTenantsCmd(f))
+	f.keepDeeds(root)
 	onlyOnce(root)
 	root.SetHelpCommand(newHelpCmd())
 	root.SetUsageFunc(showUsage)

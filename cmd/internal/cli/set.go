@@ -64,6 +64,7 @@ type settingShown struct {
 }
 
 func (o *setRunOptions) show(be *backend, run jobs.Run) error {
+	o.deed.changesNothing()
 	now := o.now()
 	t := newTable("SETTING", "VALUE", "FROM")
 	var list []settingShown
@@ -116,11 +117,22 @@ func (o *setRunOptions) change(ctx context.Context, be *backend, run jobs.Run, n
 		list, said = append(list, x), append(said, fmt.Sprintf("%s %s → %s", name, s.kept(be.conf, was.Spec, now), s.kept(be.conf, is.Spec, now)))
 		t.row(name, x.Was, x.Value)
 	}
+	o.deed.about("run " + run.Title())
+	o.deed.changed(settingWords(list, func(s settingShown) string { return s.Was }), settingWords(list, func(s settingShown) string { return s.Value }))
 	event := limiter.Event{Kind: scheduler.EventRun, Subject: run.ID, By: o.operator(), Text: "run " + run.Title() + " set: " + strings.Join(said, "; ")}
 	if err := firstError(o.print(t, list), be.lim.Note(ctx, event)); err != nil {
 		return err
 	}
 	return o.follows(ctx, be, is, names)
+}
+
+// settingWords are settings in one line: "weight 3, keep 30d".
+func settingWords(list []settingShown, value func(settingShown) string) string {
+	var words []string
+	for _, s := range list {
+		words = append(words, s.Name+" "+value(s))
+	}
+	return strings.Join(words, ", ")
 }
 
 // read puts what was given into a specification.

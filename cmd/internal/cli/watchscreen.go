@@ -49,7 +49,7 @@ func (b *backend) watchScreen(ctx context.Context, s *streams, every time.Durati
 	}
 	m := watchScreen{every: every, width: 80, height: 24,
 		look: func() (*overview, error) { return b.overview(ctx, time.Now()) },
-		act:  func(verb, target string) (string, error) { return b.act(ctx, verb, target) }}
+		act:  func(verb, target string) (string, error) { return b.actRecorded(ctx, verb, target) }}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out), tea.WithoutSignalHandler())
 	_, err := p.Run()
 	if ctx.Err() != nil {
@@ -58,30 +58,44 @@ func (b *backend) watchScreen(ctx context.Context, s *streams, every time.Durati
 	return err
 }
 
-// act does what a key asked for, as the command of that name does.
-func (b *backend) act(ctx context.Context, verb, name string) (string, error) {
+// actRecorded does what a key asked for, and has it in the audit log.
+func (b *backend) actRecorded(ctx context.Context, verb, name string) (string, error) {
+	d := &deed{what: deeds[verb], target: name, asked: "a key in nightshift watch"}
+	said, err := b.act(ctx, d, verb, name)
+	d.said = said
+	return said, firstError(err, b.recordDeed(ctx, d, err))
+}
+
+// act does it, as the command of that name does.
+func (b *backend) act(ctx context.Context, d *deed, verb, name string) (said string, err error) {
 	c := b.control()
 	if verb == "cancel" {
 		run, err := b.store.Load(ctx, name)
 		if err != nil {
 			return "", err
 		}
-		rep, err := b.store.Cancel(ctx, run.ID)
-		if err != nil {
-			return "", err
-		}
-		return run.Title() + ": " + cancelled(rep), b.dropTickets(ctx, run)
+		err = d.toRun(ctx, b, run, func() error {
+			rep, err := b.store.Cancel(ctx, run.ID)
+			said = run.Title() + ": " + cancelled(rep)
+			return firstError(err, b.dropTickets(ctx, run))
+		})
+		return said, err
 	}
 	target, err := c.ParseTarget(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	if verb == "pause" {
-		e, err := c.Pause(ctx, scheduler.PauseRequest{Target: target, Owner: operator()})
-		return pausedSentence(c.Describe(ctx, target), e, time.Time{}, time.Now(), false), err
-	}
-	e, err := c.Resume(ctx, target, scheduler.ResumeRequest{By: operator()})
-	return resumedSentence(c.Describe(ctx, target), e, time.Now()), err
+	err = d.toTarget(ctx, b, target, time.Now(), func() error {
+		if verb == "pause" {
+			e, err := c.Pause(ctx, scheduler.PauseRequest{Target: target, Owner: operator()})
+			said = pausedSentence(c.Describe(ctx, target), e, time.Time{}, time.Now(), false)
+			return err
+		}
+		e, err := c.Resume(ctx, target, scheduler.ResumeRequest{By: operator()})
+		said = resumedSentence(c.Describe(ctx, target), e, time.Now())
+		return err
+	})
+	return said, err
 }
 
 // Init implements tea.Model.
