@@ -71,7 +71,9 @@ func runPurge(ctx context.Context, o *purgeOptions, refs []string) error {
 		return err
 	}
 	var gone []string
-	defer func() { o.deed.says(plural(len(gone), "run") + " removed: " + orElse(strings.Join(gone, ", "), "none")) }()
+	defer func() {
+		o.deed.says(plural(len(gone), "run") + " removed: " + orElse(strings.Join(gone, ", "), "none"))
+	}()
 	o.deed.about(titles(list))
 	o.deed.changed(doomedWords(list), "")
 	for _, d := range list {
