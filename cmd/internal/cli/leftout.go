@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -36,6 +39,9 @@ func (o *inputFlags) leaveOut(inputs []string) (*leftOut, error) {
 	}
 	if isInput(o.Invalid, inputs) {
 		return nil, usageErrorf("--invalid %s is an input too: name another file, this one would be overwritten", o.Invalid)
+	}
+	if ext := strings.ToLower(filepath.Ext(o.Invalid)); slices.Contains([]string{".csv", ".tsv", ".json"}, ext) {
+		return nil, usageErrorf("--invalid %s: bad rows are written as JSON lines, and a file is read by its name: give it one that ends in .jsonl", o.Invalid)
 	}
 	f, err := createOutput(o.Invalid)
 	if err != nil {
