@@ -44,6 +44,7 @@ type fleetDescs struct {
 	phase, p95, firstToken, refusedRatio, calls, silent                 *prometheus.Desc
 	rows, runs, enqueued, ended                                         *prometheus.Desc
 	workers, slots, busy, schedulers, capUsed, capLimit, capRatio, soft *prometheus.Desc
+	ramps, rampShare                                                    *prometheus.Desc
 }
 
 var (
@@ -101,6 +102,9 @@ func newFleetDescs() fleetDescs {
 		capLimit:   d("cap_limit_usd", "What a money limit is.", "node", "cap"),
 		capRatio:   d("cap_used_ratio", "What part of a money limit is spent and held; of nodes beyond those that are told apart the largest.", "node", "cap"),
 		soft:       d("cap_stopped_classes", "Classes that wait since a money limit leaves them nothing.", "node", "cap"),
+
+		ramps:     d("ramps", "Moves of calls to another model, by how they stand.", "state"),
+		rampShare: d("ramp_share", "What part of its callers a ramp has moved; of the first twenty ramps, those that go on first.", "scope", "from", "to"),
 	}
 }
 
@@ -134,7 +138,7 @@ func (c *FleetCollector) look(now func() time.Time) *sheet {
 	}
 	s.add(fleet.leader, 1)
 	up := 1.0
-	for _, part := range []func(context.Context, *sheet) error{c.lanes, c.holds, c.health, c.rows, c.processes, c.caps} {
+	for _, part := range []func(context.Context, *sheet) error{c.lanes, c.holds, c.health, c.rows, c.processes, c.caps, c.ramps} {
 		if err := part(ctx, s); err != nil {
 			up = 0
 			c.fails++

@@ -102,6 +102,7 @@ func toldByFleet(t *testing.T) (map[string]map[string]bool, *prometheus.Registry
 	must(lim.Pause(t.Context(), limiter.Pause{Class: "bulk", Reason: "operator", Owner: "ada"}))
 	_, err := lim.Trip(t.Context(), limiter.Trip{Lane: lane, Scope: limiter.BreakProject, Reason: limiter.ReasonCredentials, Key: "k"})
 	must(err)
+	must(gemini.NewRampStore(rdb, scope).Put(t.Context(), gemini.Ramp{Scope: gemini.RampScope{Kind: "feature", Name: "chat"}, From: "m", To: "n", Sticky: gemini.StickyCall, Over: time.Hour, Steps: []int64{1_000_000}, Phase: gemini.RampMoving}))
 	reg := newRegistry("scheduler")
 	control := &scheduler.Control{Redis: rdb, Limiter: lim, Scope: scope, Classes: classes, Store: jobs.NewStore(rdb, jobs.StoreOptions{})}
 	reg.MustRegister(&scheduler.FleetCollector{Control: control, Leads: func() bool { return true }})
