@@ -18,7 +18,7 @@ type Pause struct {
 
 	Priority Priority `json:"priority,omitempty"` // Path.Priority, with Lane only
 
-	Reason string    `json:"reason"` // health, window, budget, daily, credentials, counters, operator
+	Reason string    `json:"reason"` // health, window, budget, daily, credentials, counters, operator, stop
 	Owner  string    `json:"owner"`
 	Since  time.Time `json:"since"`           // zero: now
 	Until  time.Time `json:"until,omitempty"` // zero: until lifted

@@ -197,7 +197,7 @@ func (r AlertRules) capLevel(s limiter.CapState) int64 {
 // what people pause until a time.
 func (r AlertRules) paused(f AlertFacts) (out []finding) {
 	for _, p := range f.Pauses {
-		least, mine := r.Paused, p.Reason == ReasonOperator
+		least, mine := r.Paused, p.Reason == ReasonOperator || p.Reason == ReasonStop
 		if mine {
 			least = max(least, oldAfter)
 		}
@@ -206,7 +206,7 @@ func (r AlertRules) paused(f AlertFacts) (out []finding) {
 		}
 		target, command := targetOf(p), "nightshift why "+targetOf(p).String()
 		switch {
-		case mine || p.Reason == ReasonBrake:
+		case p.Reason == ReasonOperator || p.Reason == ReasonBrake:
 			command = "nightshift resume " + target.String()
 		case p.Reason == ReasonHealth:
 			command = "nightshift health show"

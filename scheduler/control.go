@@ -15,8 +15,8 @@ import (
 // *PastError, or a *ConfigError for the reason, where the request itself is wrong; then nothing has changed.
 func (c *Control) Pause(ctx context.Context, q PauseRequest) (Effect, error) {
 	q.Reason = cmp.Or(q.Reason, ReasonOperator)
-	if !slices.Contains([]string{ReasonOperator, ReasonBudget, ReasonDaily, ReasonCredentials}, q.Reason) {
-		return Effect{}, &ConfigError{"reason", fmt.Sprintf("%q is not one to pause for; want operator, budget, daily or credentials (what people should read is the detail)", q.Reason)}
+	if !slices.Contains([]string{ReasonOperator, ReasonStop, ReasonBudget, ReasonDaily, ReasonCredentials}, q.Reason) {
+		return Effect{}, &ConfigError{"reason", fmt.Sprintf("%q is not one to pause for; want operator, stop, budget, daily or credentials (what people should read is the detail)", q.Reason)}
 	}
 	if err := c.check(ctx, q.Target); err != nil {
 		return Effect{}, err
@@ -97,6 +97,17 @@ func (c *Control) Resume(ctx context.Context, t Target, q ResumeRequest) (Effect
 	if lifted > 0 || !until.IsZero() {
 		c.note(ctx, limiter.EventResume, t, q.By, resumeText(c.Describe(ctx, t), until))
 	}
+	return e, err
+}
+
+// LiftStop takes away what an emergency stop paused of a target. Whatever else holds it
+// goes on holding it: Effect.Still says what.
+func (c *Control) LiftStop(ctx context.Context, t Target, by string) (Effect, error) {
+	if err := c.Limiter.Lift(ctx, t.pause(), ReasonStop); err != nil {
+		return Effect{}, err
+	}
+	e, err := c.effect(ctx, t, "")
+	c.note(ctx, limiter.EventResume, t, by, "the emergency stop of "+c.Describe(ctx, t)+" is lifted")
 	return e, err
 }
 

@@ -71,6 +71,8 @@ func (e *HeldError) Error() string {
 	switch e.Reason {
 	case ReasonWindow:
 		return s + "; its work window in the configuration decides (windows)"
+	case ReasonStop:
+		return s + "; it ends with the stop, which the dashboard lifts on its page Steer"
 	case ReasonOperator:
 		if e.Owner != "" {
 			s += " by " + e.Owner

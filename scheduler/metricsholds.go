@@ -46,7 +46,7 @@ func pauseTarget(p limiter.Pause) string {
 
 // pauseReason is one of those that there are: a person may write any.
 func pauseReason(reason string) string {
-	if slices.Contains([]string{ReasonHealth, ReasonWindow, ReasonBudget, ReasonDaily, ReasonCredentials, ReasonCounters, ReasonOperator, ReasonBrake}, reason) {
+	if slices.Contains([]string{ReasonHealth, ReasonWindow, ReasonBudget, ReasonDaily, ReasonCredentials, ReasonCounters, ReasonOperator, ReasonStop, ReasonBrake}, reason) {
 		return reason
 	}
 	return otherLabel

@@ -22,6 +22,7 @@ const (
 	ReasonCredentials = "credentials"          // the provider refuses our key
 	ReasonCounters    = limiter.ReasonCounters // what was used of the day or month is lost
 	ReasonOperator    = "operator"             // a person's, lifted by a person only
+	ReasonStop        = "stop"                 // an emergency stop's of a tenant or team, lifted with it
 	ReasonBrake       = worker.ReasonBrake     // a run's own, since its rows fail; lifted by a person only
 )
 

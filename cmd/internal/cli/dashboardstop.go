@@ -82,7 +82,7 @@ func (b *backend) stopAction() dashboard.Action {
 				return out, err
 			}
 			for _, r := range s.runs {
-				_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Owner: by.By(), Detail: stopReason + " of " + s.node})
+				_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Reason: scheduler.ReasonStop, Owner: by.By(), Detail: stopReason + " of " + s.node})
 				if err != nil {
 					return out, fmt.Errorf("%s is held to one call a minute, but run %s is not paused: %w", s.node, r.Title(), err)
 				}
@@ -122,8 +122,8 @@ func (b *backend) liftAction() dashboard.Action {
 	}
 }
 
-// liftRuns resumes the runs that a stop paused; those that somebody paused for another
-// reason stay so.
+// liftRuns takes the stop off the runs, and says how many go on: those that something
+// else holds, as a person's pause of before, stay so.
 func (b *backend) liftRuns(ctx context.Context, s stopTarget, by dashboard.Viewer) (n int, err error) {
 	pauses, err := b.lim.Pauses(ctx)
 	if err != nil {
@@ -131,17 +131,45 @@ func (b *backend) liftRuns(ctx context.Context, s stopTarget, by dashboard.Viewe
 	}
 	for _, r := range s.runs {
 		ours := func(p limiter.Pause) bool {
-			return p.Run == r.ID && p.Reason == scheduler.ReasonOperator && p.Detail == stopReason+" of "+s.node
+			return p.Run == r.ID && p.Reason == scheduler.ReasonStop && p.Detail == stopReason+" of "+s.node
 		}
 		if !slices.ContainsFunc(pauses, ours) {
 			continue
 		}
-		if _, err := b.control().Resume(ctx, scheduler.Target{Run: r.ID}, scheduler.ResumeRequest{By: by.By()}); err != nil {
+		other, err := b.otherStop(ctx, s.node, r)
+		if err != nil {
 			return n, err
 		}
-		n++
+		if other != "" { // the pause is that one's from now on
+			_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Reason: scheduler.ReasonStop, Owner: by.By(), Detail: stopReason + " of " + other})
+			if err != nil {
+				return n, err
+			}
+			continue
+		}
+		e, err := b.control().LiftStop(ctx, scheduler.Target{Run: r.ID}, by.By())
+		if err != nil {
+			return n, err
+		}
+		if len(e.Still) == 0 {
+			n++
+		}
 	}
 	return n, nil
+}
+
+// otherStop is the tenant or team of a run that is stopped beside this one; "" for none.
+func (b *backend) otherStop(ctx context.Context, node string, r jobs.Run) (string, error) {
+	for kind, name := range map[string]string{"tenant": r.Spec.Tenant, "team": r.Spec.Team} {
+		other := kind + "/" + name
+		if name == "" || other == node {
+			continue
+		}
+		if stopped, err := b.book.IsStopped(ctx, other); err != nil || stopped {
+			return other, err
+		}
+	}
+	return "", nil
 }
 
 // rpmAround says what a node's limit of requests was and is, around a change.
