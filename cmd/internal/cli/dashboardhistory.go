@@ -307,12 +307,20 @@ func (c historyCharts) estimates() dashboard.ChartView {
 		c.line("output", c.d.Total.Points, func(p gemini.UsageSample) float64 { return off(p.EstimatedOutput, p.MeasuredOutput) }),
 	}
 	if m := c.v.Met; m.Measured > 0 {
-		out.Facts = append(out.Facts, fmt.Sprintf("Over all: input %s, output %s; too little was charged in %s and %s of %s answers.", signed(m.InputError), signed(m.OutputError),
+		out.Facts = append(out.Facts, fmt.Sprintf("Over all: input %s, output %s; too little was charged in %s and %s of %s answers.", offWords(m.InputError), offWords(m.OutputError),
 			percent(m.UnderInput), percent(m.UnderOutput), number(m.Measured)))
 	} else if c.o.By == string(gemini.GroupTenant) || c.o.Tenant != "" {
 		out.Facts = append(out.Facts, "Estimates are kept by feature, model and class, not by tenant.")
 	}
 	return out
+}
+
+// offWords say how far estimates were off: of a very short use, how many times it.
+func offWords(share float64) string {
+	if share >= 9 {
+		return "about " + number(int64(share+1.5)) + " times what was used"
+	}
+	return signed(share)
 }
 
 // caches is what they saved.

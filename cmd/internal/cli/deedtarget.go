@@ -35,12 +35,10 @@ func (d *deed) toRamp(ctx context.Context, x *scheduler.Ramps, r gemini.Ramp, do
 	failed := do()
 	after := "forgotten"
 	if now, err := x.Find(context.WithoutCancel(ctx), r.Scope, r.From); err == nil {
-		after = rampWords(now)
+		after = rampNow(now)
 	} else if failed != nil {
 		after = ""
 	}
-	d.changed(rampWords(r), after)
+	d.changed(rampNow(r), after)
 	return failed
 }
-
-func rampWords(r gemini.Ramp) string { return scheduler.Share(r.SharePPM()) + ", " + rampState(r) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,5 +129,27 @@ func (b *backend) started(ctx context.Context, process string, more ...any) {
 	b.log.InfoContext(ctx, process+" is ready", append([]any{
 		"version", version(), "redis", redisHost(b.conf.Redis), "project", b.conf.Gemini.Project, "region", b.conf.Gemini.Region,
 		"api", b.conf.Gemini.API, "models", len(b.conf.Models), "config", orElse(b.conf.File, "none"), "digest", digest(b.conf.limiterConfig()),
-	}, more...)...)
+	}, append(more, "settings", b.conf.settingsInForce())...)...)
+}
+
+// mostSettings are the bytes of a line that settings may take.
+const mostSettings = 16 << 10
+
+// settingsInForce are the settings that are not the defaults of this version, without
+// credentials: "gemini.project=p; models.m.rpm=60".
+func (l *loaded) settingsInForce() string {
+	var all []string
+	for _, k := range l.k.Keys() {
+		key := strings.ReplaceAll(k, keySep, ".")
+		if l.Sources[key] == "default" {
+			continue
+		}
+		value := shown(key, l.k.Get(k))
+		if key == "hooks" {
+			value = l.shownHooks()
+		}
+		all = append(all, fmt.Sprintf("%s=%v", key, value))
+	}
+	slices.Sort(all)
+	return cutText(strings.Join(all, "; "), mostSettings)
 }

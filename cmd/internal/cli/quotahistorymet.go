@@ -79,7 +79,11 @@ func (m historyMet) cacheWords() string {
 func number(n int64) string { return humanize.Comma(n) }
 
 func millis(n int64) string {
-	return lengthWords((time.Duration(n) * time.Millisecond).Round(time.Second))
+	d := time.Duration(n) * time.Millisecond
+	if d < time.Second { // a short wait is none the less one
+		return lengthWords(d)
+	}
+	return lengthWords(d.Round(time.Second))
 }
 
 // countWords are counts in a line: "lane rpm 812, paused 3".

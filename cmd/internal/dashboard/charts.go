@@ -109,6 +109,8 @@ func (m Measure) write(v float64) string {
 		return fmt.Sprintf("$%.4f", v)
 	case m == Dollars:
 		return fmt.Sprintf("$%.2f", v)
+	case m == Percent && v >= 900: // ten times and more: such percents are not read
+		return amount(int64(math.Round(v/100))+1, false) + " times"
 	case m == Percent:
 		return fmt.Sprintf("%.1f %%", v)
 	case m == Seconds:
