@@ -50,7 +50,7 @@ func TestChart(t *testing.T) {
 	if c.Sum = true; c.Rows()[1].Cells[0] != "6.5" {
 		t.Errorf("amounts are not added up: %v", c.Rows()[1])
 	}
-	for m, want := range map[Measure]string{Count: "1,234", Dollars: "$1234.00", Percent: "1234.0 %", Seconds: "20 min"} {
+	for m, want := range map[Measure]string{Count: "1,234", Dollars: "$1234.00", Percent: "13 times", Seconds: "20 min"} {
 		if got := m.write(1234); got != want {
 			t.Errorf("%s: %s, want %s", m, got, want)
 		}
