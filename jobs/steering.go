@@ -72,6 +72,12 @@ func (s Steering) Late(now time.Time) time.Duration {
 	return max(now.Sub(s.Deadline), 0)
 }
 
+// Misses tells whether a run that is done then, zero for never, misses its deadline. Who
+// tells a person that a run will be late and who does something about it go by this.
+func (s Steering) Misses(done time.Time) bool {
+	return !s.Deadline.IsZero() && (done.IsZero() || done.After(s.Deadline))
+}
+
 // Watched tells whether somebody has to look after the run while it goes on.
 func (s Steering) Watched() bool {
 	return s.Window != "" || !s.Deadline.IsZero() || s.MaxCost > 0 || s.Weight > 1 || s.Ramp > 0

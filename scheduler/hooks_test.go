@@ -318,24 +318,41 @@ func TestLifeWatch(t *testing.T) {
 	}
 }
 
-// TestFlexLeftIsTold: each time that flex is left, once of each run that goes by it.
+// TestFlexLeftIsTold: each time that flex is left, once of each run that goes by it and
+// has begun; not when it was left and is tried again, and never as older than the run.
 func TestFlexLeftIsTold(t *testing.T) {
 	h := newHooked(t)
 	enqueuedAs(t, h.store, "other")
 	_, err := h.store.Steer(t.Context(), h.run.ID, func(x *jobs.Steering) error { x.ServiceTier = jobs.TierAuto; return nil })
 	h.must(err)
-	w := &LifeWatch{Control: h.c}
-	h.must(w.Look(t.Context()))
-	since := time.Date(2026, 12, 1, 1, 12, 0, 0, time.UTC)
-	for range 2 {
-		h.must(h.rdb.HSet(t.Context(), "nightshift:{flex:"+testLane+"}", "since", since.UnixMilli(), "until", since.Add(time.Minute).UnixMilli()).Err())
-		h.must(w.Look(t.Context()))
+	now, err := h.c.now(t.Context())
+	h.must(err)
+	left := func(since, until time.Time) []string {
+		h.must(h.rdb.HSet(t.Context(), "nightshift:{flex:"+testLane+"}", "since", since.UnixMilli(), "until", until.UnixMilli()).Err())
+		h.must((&LifeWatch{Control: h.c}).Look(t.Context()))
 		h.must((&LifeWatch{Control: h.c}).Look(t.Context())) // another leader
-		since = since.Add(time.Hour)
+		return slices.DeleteFunc(h.events(EventRun), func(e string) bool { return !strings.Contains(e, "is upgraded") })
 	}
-	got := h.events(EventRun)
-	if len(got) != 2 || !strings.Contains(got[0], "is upgraded: flex has no capacity: its rows go by standard") || strings.Contains(got[0], "UTC") {
-		t.Errorf("told %q", got)
+	if got := left(now.Add(-time.Hour), now.Add(time.Hour)); len(got) != 0 {
+		t.Errorf("told %q of a run that has not begun", got)
+	}
+	_, err = h.store.Begin(t.Context(), jobs.Task{Run: h.run.ID})
+	h.must(err)
+	if got := left(now.Add(-2*time.Hour), now.Add(-time.Hour)); len(got) != 0 {
+		t.Errorf("told %q while flex is tried", got)
+	}
+	for i := range 2 {
+		got := left(h.run.Created.Add(-time.Duration(i+1)*time.Hour), now.Add(time.Hour))
+		if len(got) != i+1 || !strings.Contains(got[i], "flex has no capacity: its rows go by standard") {
+			t.Errorf("told %q", got)
+		}
+	}
+	all, err := h.lim.Events(t.Context(), time.Time{}, 0)
+	h.must(err)
+	for _, e := range all {
+		if at := e.Happened(); e.Kind == EventRun && at.Before(h.run.Created) {
+			t.Errorf("%q is of %s, before the run was", e.Text, at)
+		}
 	}
 }
 

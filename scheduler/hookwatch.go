@@ -159,20 +159,28 @@ func (w *LifeWatch) open(ctx context.Context, run jobs.Run, counts jobs.Counts, 
 			return was, err
 		}
 	}
-	return phase + " " + at, w.flex(ctx, run)
+	if phase == "queued" {
+		return phase + " " + at, nil
+	}
+	return phase + " " + at, w.flex(ctx, run, now)
 }
 
-// flex tells that a run's rows pay for standard, since flex has no capacity.
-func (w *LifeWatch) flex(ctx context.Context, run jobs.Run) error {
+// flex tells that the rows of a run that has begun pay for standard, since flex has no
+// capacity. An escape whose time is over says nothing of it: the next row tries flex.
+func (w *LifeWatch) flex(ctx context.Context, run jobs.Run, now int64) error {
 	if !worker.ByFlex(run.Spec) {
 		return nil
 	}
 	s, err := worker.Flex(ctx, w.Control.Redis, run.Spec.Lane)
-	if err != nil || !s.Escaped() {
+	if err != nil || !s.Escaped() || s.Until.UnixMilli() <= now {
 		return err
 	}
 	const text = "flex has no capacity: its rows go by standard, at its price, until flex serves again"
-	return w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunUpgraded, At: s.Since, Text: text, Occasion: "flex " + strconv.FormatInt(s.Since.UnixMilli(), 10)})
+	at := s.Since
+	if at.Before(run.Created) {
+		at = time.Time{} // flex was left before there was a run: it is moved now
+	}
+	return w.Control.TellRun(ctx, RunEvent{Run: run.ID, Kind: RunUpgraded, At: at, Text: text, Occasion: "flex " + strconv.FormatInt(s.Since.UnixMilli(), 10)})
 }
 
 // endedWords are the counts of an end.

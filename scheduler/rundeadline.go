@@ -140,12 +140,18 @@ func (w *RunWatch) deadline(ctx context.Context, f *followed) error {
 		return nil
 	}
 	done, known := w.forecast(f)
-	planned := !known && f.Planned != nil && !f.Planned.Done.IsZero()
+	planned := !known && m.Steps == stepNone && f.Planned != nil && !f.Planned.Done.IsZero()
 	if planned { // too young for a pace of its own
 		done, known = f.Planned.Done, true
 	}
-	if !known || !done.IsZero() && !done.After(s.Deadline.Add(slack(s.Deadline.Sub(f.now)))) {
+	switch {
+	case !known:
 		m.Behind = 0
+		return nil
+	case !s.Misses(done):
+		if !s.Misses(done.Add(slack(s.Deadline.Sub(f.now)))) {
+			m.Behind = 0
+		}
 		return nil
 	}
 	if m.Behind++; m.Behind < lateLooks && !planned {
@@ -154,12 +160,12 @@ func (w *RunWatch) deadline(ctx context.Context, f *followed) error {
 	return errors.Join(w.late(ctx, f, done), w.upgrade(ctx, f, done))
 }
 
-// lateLooks is how many forecasts in a row, a minute apart, have to be late.
+// lateLooks is how many forecasts in a row have to be late. One that is in time by less
+// than slack neither counts nor begins them anew.
 const lateLooks = 3
 
-// slack is how much later than the deadline a forecast is that still counts as in
-// time: it is a forecast.
-func slack(left time.Duration) time.Duration { return max(left/50, time.Minute) }
+// slack is by how much a forecast has to be in time to be called so: it is a forecast.
+func slack(left time.Duration) time.Duration { return left / 50 }
 
 func (w *RunWatch) passed(ctx context.Context, f *followed) error {
 	text := fmt.Sprintf("its deadline %s has passed with %s open; it goes on", w.clock(f, f.Spec.Steer.Deadline), rowsWord(f.counts.Open()))
@@ -183,7 +189,7 @@ func (w *RunWatch) late(ctx context.Context, f *followed, done time.Time) error 
 // forecastText says when it will be done, and what then becomes of it.
 func (w *RunWatch) forecastText(f *followed, done time.Time) string {
 	deadline := f.Spec.Steer.Deadline
-	s := fmt.Sprintf("nothing has ended for %s", paceSpan)
+	s := "nothing has ended for " + coarse(f.mark.seen())
 	if !done.IsZero() && f.mark.PerMin == 0 {
 		s = fmt.Sprintf("it was expected to be done %s, %s after its deadline %s", w.clock(f, done), coarse(done.Sub(deadline)), w.clock(f, deadline))
 	} else if !done.IsZero() {

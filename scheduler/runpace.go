@@ -8,21 +8,38 @@ import (
 )
 
 const (
-	// paceEvery is the time between two looks at how far a run is, and paceSpan that
-	// which its pace is taken over.
+	// paceEvery is the longest time between two looks at how far a run is, and paceSpan
+	// that which its pace is taken over.
 	paceEvery = time.Minute
 	paceSpan  = 15 * time.Minute
 	// paceLeast is how long a run must have been looked at for its pace to say
-	// anything.
+	// anything, at most: one whose deadline is near cannot wait for that.
 	paceLeast = 5 * time.Minute
+	// paceSoonest is the least time between two looks, and a quarter of what says
+	// anything.
+	paceSoonest = 2 * time.Second
 )
 
-// measure looks once a minute at how far the run is; false while it is not time.
+// looksEvery and least are paceEvery and paceLeast of a run that has so much time left:
+// ten looks in it, and half of it.
+func looksEvery(left time.Duration) time.Duration { return min(max(left/10, paceSoonest), paceEvery) }
+func least(left time.Duration) time.Duration      { return min(max(left/2, 4*paceSoonest), paceLeast) }
+
+// left is how long it is until the run's deadline; without one, and after it, nothing is
+// near.
+func (f *followed) left() time.Duration {
+	if left := f.Spec.Steer.Deadline.Sub(f.now); left > 0 {
+		return left
+	}
+	return farOff
+}
+
+// measure looks at times at how far the run is; false while it is not time.
 // What its own window let it have is kept with it, so that a pace of an hour with
 // less says what it would be with more.
 func (m *runMark) measure(f *followed) bool {
 	if n := len(m.Paces); n > 0 {
-		if gone := f.now.Sub(m.Paces[n-1].At); gone >= 0 && gone < paceEvery {
+		if gone := f.now.Sub(m.Paces[n-1].At); gone >= 0 && gone < looksEvery(f.left()) {
 			return false
 		}
 		if gone := f.now.Sub(m.Paces[n-1].At); gone < 0 || gone > 2*paceSpan {
@@ -31,15 +48,23 @@ func (m *runMark) measure(f *followed) bool {
 	}
 	m.Paces = append(m.Paces, runPace{f.now, f.counts.Total() - f.counts.Open(), f.share()})
 	m.Paces = slices.DeleteFunc(m.Paces, func(p runPace) bool { return f.now.Sub(p.At) > paceSpan+paceEvery/2 })
-	if perMin, ok := fullPace(m.Paces); ok {
+	if perMin, ok := fullPace(m.Paces, least(f.left())); ok {
 		m.PerMin = perMin
 	}
 	return true
 }
 
+// seen is over which time the run's pace was looked at.
+func (m runMark) seen() time.Duration {
+	if len(m.Paces) == 0 {
+		return 0
+	}
+	return m.Paces[len(m.Paces)-1].At.Sub(m.Paces[0].At)
+}
+
 // fullPace is how many rows a minute end, or would with all that the window can
 // give; false while too little was seen.
-func fullPace(ps []runPace) (perMin float64, ok bool) {
+func fullPace(ps []runPace, least time.Duration) (perMin float64, ok bool) {
 	var open time.Duration // by the shares that it had
 	var rows int64
 	for i := 1; i < len(ps); i++ {
@@ -48,7 +73,7 @@ func fullPace(ps []runPace) (perMin float64, ok bool) {
 			rows += ps[i].Ended - ps[i-1].Ended
 		}
 	}
-	if len(ps) < 2 || ps[len(ps)-1].At.Sub(ps[0].At) < paceLeast || open < paceLeast/10 {
+	if len(ps) < 2 || ps[len(ps)-1].At.Sub(ps[0].At) < least || open < least/10 {
 		return 0, false
 	}
 	return max(float64(rows), 0) / open.Minutes(), true // a retry opens rows again
@@ -58,11 +83,11 @@ func fullPace(ps []runPace) (perMin float64, ok bool) {
 // It is not known before a pace is.
 func (w *RunWatch) forecast(f *followed) (done time.Time, known bool) {
 	ps := f.mark.Paces
-	if _, ok := fullPace(ps); !ok && f.mark.PerMin == 0 {
+	if _, ok := fullPace(ps, least(f.left())); !ok && f.mark.PerMin == 0 {
 		return time.Time{}, false
 	}
 	if f.mark.PerMin <= 0 {
-		return time.Time{}, ps[len(ps)-1].At.Sub(ps[0].At) >= paceSpan-paceEvery && !f.rate.Closed()
+		return time.Time{}, f.mark.seen() >= min(paceSpan-paceEvery, max(f.left(), 4*paceSoonest)) && !f.rate.Closed()
 	}
 	need := time.Duration(math.Min(float64(f.counts.Open())/f.mark.PerMin*float64(time.Minute), float64(farOff)))
 	return w.after(f, need), true
@@ -103,8 +128,11 @@ func perMinute(n float64) string {
 	return fmt.Sprintf("%.0f rows", n)
 }
 
-// coarse is a distance in hours and minutes.
+// coarse is a distance in hours and minutes; in seconds where it is short.
 func coarse(d time.Duration) string {
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%d s", int64(math.Ceil(d.Seconds())))
+	}
 	d = d.Round(time.Minute)
 	h, m := int(d.Hours()), int(d.Minutes())%60
 	switch {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// upgradeRest is how long a step has to show what it does before the next.
+	// upgradeRest is how long a step has to show what it does before the next, at most:
+	// a quarter of what was left to the deadline is enough.
 	upgradeRest = 5 * time.Minute
 	// upgradeWeight is by what a run's weight is raised that will be late.
 	upgradeWeight = 4
@@ -28,7 +29,7 @@ const (
 // others, then flex becomes standard. Nothing of it is taken back by itself.
 func (w *RunWatch) upgrade(ctx context.Context, f *followed, done time.Time) error {
 	s, m := f.Spec.Steer, &f.mark
-	if s.OnLate != jobs.LateUpgrade || m.Steps > stepNone && f.now.Sub(m.Stepped) < upgradeRest {
+	if s.OnLate != jobs.LateUpgrade || m.Steps > stepNone && f.now.Sub(m.Stepped) < min(upgradeRest, s.Deadline.Sub(m.Stepped)/4) {
 		return nil
 	}
 	step, what, change := w.nextStep(f.Run, m.Steps)
@@ -37,7 +38,7 @@ func (w *RunWatch) upgrade(ctx context.Context, f *followed, done time.Time) err
 			w.clock(f, s.Deadline), max(s.Weight, 1), cmp.Or(s.ServiceTier, "standard"), shown(f.Run), w.priceWords(f.Run, cmp.Or(s.ServiceTier, "standard"), "priority"))
 		return w.Control.TellRun(ctx, RunEvent{Run: f.ID, Kind: RunLate, At: f.now, Text: text, Occasion: "no upgrade " + s.Deadline.UTC().Format(time.RFC3339)})
 	}
-	by := jobs.SetBy{By: "nightshift, since it is late"}
+	by := jobs.SetBy{By: byUpgrade}
 	_, now, err := w.Control.Store.Change(ctx, f.ID, by, []string{what.setting}, func(x *jobs.Spec) error {
 		change(&x.Steer)
 		return nil
@@ -76,18 +77,35 @@ func (w *RunWatch) nextStep(run jobs.Run, steps int) (int, stepWords, func(*jobs
 // mostUpgraded is the largest weight that an upgrade gives; a run's own may be no larger.
 const mostUpgraded = 1000
 
-// UpgradePlan says what an upgrade will do for a run that falls behind its deadline, in
-// this order; nothing where its settings leave nothing to do.
-func (w *RunWatch) UpgradePlan(run jobs.Run) (steps []string) {
-	s := run.Spec.Steer
-	if weight := max(s.Weight, 1) * upgradeWeight; weight <= mostUpgraded {
-		steps = append(steps, fmt.Sprintf("weight %d", weight))
+// UpgradePlan says what an upgrade has done for a run that fell behind its deadline, and
+// what it still does when that is not enough, in this order; left is empty where nothing
+// is left to do.
+func (w *RunWatch) UpgradePlan(ctx context.Context, run jobs.Run) (done, left []string, err error) {
+	marks, err := w.marks(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	if s.ServiceTier == gemini.TierFlex {
-		steps = append(steps, "standard instead of flex"+w.priceWords(run, gemini.TierFlex, gemini.TierStandard))
+	m, s := marks[run.ID], run.Spec.Steer
+	if !m.Of.Equal(s.Deadline) {
+		m.Steps = stepNone // what was done was for another deadline
 	}
-	return steps
+	if m.Steps >= stepWeight && run.Set[jobs.SetWeight].By == byUpgrade {
+		done = append(done, fmt.Sprintf("weight %d", s.Weight))
+	}
+	if m.Steps >= stepTier && run.Set[jobs.SetServiceTier].By == byUpgrade {
+		done = append(done, s.ServiceTier+" instead of flex")
+	}
+	if weight := max(s.Weight, 1) * upgradeWeight; m.Steps < stepWeight && weight <= mostUpgraded {
+		left = append(left, fmt.Sprintf("weight %d", weight))
+	}
+	if m.Steps < stepTier && s.ServiceTier == gemini.TierFlex {
+		left = append(left, "standard instead of flex"+w.priceWords(run, gemini.TierFlex, gemini.TierStandard))
+	}
+	return done, left, nil
 }
+
+// byUpgrade is who has set what an upgrade did.
+const byUpgrade = "nightshift, since it is late"
 
 // priceWords say how much dearer a tier is than another; "" where no price is known.
 func (w *RunWatch) priceWords(run jobs.Run, from, to string) string {

@@ -393,9 +393,7 @@ func TestRunUpgrade(t *testing.T) {
 		x.Deadline, x.OnLate, x.ServiceTier = time.Now().Add(30*time.Minute), jobs.LateUpgrade, "flex"
 	})
 	s.Dearer = func(jobs.Run, string, string) float64 { return 2 }
-	if got := s.UpgradePlan(s.run); !slices.Equal(got, []string{"weight 4", "standard instead of flex, at 2 x the price"}) {
-		t.Errorf("it is said before that %q", got)
-	}
+	s.wantPlan(nil, []string{"weight 4", "standard instead of flex, at 2 x the price"})
 	s.look()
 	s.finish(0)
 	for range 7 { // one row in the first minute, none since: two are left, and 23 minutes
@@ -411,6 +409,7 @@ func TestRunUpgrade(t *testing.T) {
 	}
 	s.after(time.Second)
 	s.wantSet("weights run/ID=4")
+	s.wantPlan([]string{"weight 4"}, []string{"standard instead of flex, at 2 x the price"})
 	for range 7 {
 		s.after(time.Minute)
 	}
@@ -419,6 +418,55 @@ func TestRunUpgrade(t *testing.T) {
 	s.must(err)
 	if x := run.Spec.Steer; x.ServiceTier != "standard" || x.Weight != 4 || !strings.HasPrefix(run.Set[jobs.SetServiceTier].By, "nightshift") {
 		t.Errorf("steered %+v, by %+v", x, run.Set)
+	}
+	s.wantPlan([]string{"weight 4", "standard instead of flex"}, nil)
+}
+
+// wantPlan wants what an upgrade has done for the run, and what it does next.
+func (s *steered) wantPlan(done, left []string) {
+	s.Helper()
+	run, err := s.store.Load(s.ctx(), s.run.ID)
+	s.must(err)
+	d, l, err := s.UpgradePlan(s.ctx(), run)
+	if s.must(err); !slices.Equal(d, done) || !slices.Equal(l, left) {
+		s.Errorf("done %q, left %q, want %q and %q", d, l, done, left)
+	}
+}
+
+// TestRunUpgradeShort: a run of a minute that is expected to be four seconds late is
+// raised at its first look, as it is told; it goes by standard as soon as its pace says
+// that this was not enough, long before its deadline. One that is in time is left alone.
+func TestRunUpgradeShort(t *testing.T) {
+	for _, c := range []struct {
+		late time.Duration
+		ends int // one row in so many looks of two seconds
+		want []string
+	}{
+		{4 * time.Second, 15, []string{"4 s after its deadline", "its weight is 4", "by the standard tier instead of flex"}},
+		{-time.Second, 5, nil},
+	} {
+		s := newSteered(t, func(x *jobs.Steering) {
+			x.Deadline, x.OnLate, x.ServiceTier = time.Now().Add(time.Minute), jobs.LateUpgrade, "flex"
+		})
+		s.must(s.store.Expect(s.ctx(), s.run.ID, jobs.Planned{Rows: 3, Done: s.run.Spec.Steer.Deadline.Add(c.late)}))
+		s.look()
+		if n := len(s.events(EventRun)); n != min(2, len(c.want)) {
+			t.Errorf("%d events at the first look: %q", n, s.events(EventRun))
+		}
+		for i := 1; i < 24 && i/c.ends < 3; i++ {
+			if i%c.ends == 0 {
+				s.finish(int64(i/c.ends - 1))
+			}
+			s.after(2 * time.Second)
+		}
+		got := s.events(EventRun)
+		ok := len(got) >= len(c.want) && (c.want != nil || len(got) == 0)
+		for i := 0; ok && i < len(c.want); i++ {
+			ok = strings.Contains(got[i], c.want[i])
+		}
+		if !ok {
+			t.Errorf("%v late: events %q, want %q", c.late, got, c.want)
+		}
 	}
 }
 

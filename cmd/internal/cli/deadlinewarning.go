@@ -12,12 +12,14 @@ import (
 // lateWarning says that a run will have ended after its deadline; "" where it is in time.
 func (l *loaded) lateWarning(run jobs.Run, end, now time.Time) string {
 	s := run.Spec.Steer
-	if s.Deadline.IsZero() || !end.After(s.Deadline) {
+	if !s.Misses(end) {
 		return ""
 	}
 	what, zone := "", deadlineZone(l, run.Spec)
 	if s.Stops() {
 		what = "; rows that are left at the deadline end without a call"
+	} else if s.OnLate == jobs.LateUpgrade {
+		what = "; the scheduler now does more for it, see deadline above"
 	}
 	return fmt.Sprintf("warning: it is late: done about %s, its deadline is %s%s:\n"+
 		"  nightshift set %s --deadline TIME, or nightshift plan shows faster ways", clockIn(end, now, zone), clockIn(s.Deadline, now, zone), what, typed(run))

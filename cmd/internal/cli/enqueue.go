@@ -214,7 +214,9 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 			t.row("but", s)
 		}
 	}
-	be.steerRows(t, rep.Run, now)
+	if err := be.steerRows(ctx, t, rep.Run, counts, now); err != nil {
+		return err
+	}
 	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", name, name))
 	if err := f.print(t, r); err != nil {
 		return err

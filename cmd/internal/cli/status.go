@@ -249,7 +249,9 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
 	t.row("workers", servedBy(workers, slots, be.living(fleet)))
 	t.row("state", s.phase())
-	be.steerRows(t, run, now)
+	if err := be.steerRows(ctx, t, run, s.counts, now); err != nil {
+		return err
+	}
 	if s.Flex, err = be.flexLeft(ctx, run, s.counts); err != nil {
 		return err
 	}

@@ -99,15 +99,6 @@ func (b *backend) steered(ctx context.Context, run jobs.Run) error {
 	return firstError(b.runWatch().Apply(ctx, run), b.countSpent(ctx, run, 0, time.Now()))
 }
 
-// upgradeWords say what is done for a run when its deadline is in danger.
-func (b *backend) upgradeWords(run jobs.Run) string {
-	steps := b.runWatch().UpgradePlan(run)
-	if len(steps) == 0 {
-		return "; it goes on then, nothing more can be done before"
-	}
-	return "; if it falls behind: " + strings.Join(steps, ", then ")
-}
-
 // dearer is how many times the price of one tier another has for a run's model; 0 where
 // no price is known.
 func (l *loaded) dearer(run jobs.Run, from, to string) float64 {
@@ -142,24 +133,21 @@ func (b *backend) unwatched(ctx context.Context, s jobs.Steering) (string, error
 }
 
 // steerRows say how a run is steered, as far as it is.
-func (b *backend) steerRows(t *dataTable, run jobs.Run, now time.Time) {
+func (b *backend) steerRows(ctx context.Context, t *dataTable, run jobs.Run, c jobs.Counts, now time.Time) error {
 	s := run.Spec.Steer
 	_, starts := s.Starts(now)
-	for _, x := range []struct {
-		is   bool
-		name string
-		add  string
-	}{
-		{s.Window != "", jobs.SetWindow, ""},
-		{!s.Deadline.IsZero() && s.Stops() && s.Late(now) > 0, jobs.SetDeadline, "; open rows ended then"},
-		{!s.Deadline.IsZero() && s.Late(now) == 0, jobs.SetDeadline, map[string]string{"": "; then open rows end", jobs.LateStop: "; then open rows end",
-			jobs.LateContinue: "; it goes on then", jobs.LateUpgrade: b.upgradeWords(run)}[s.OnLate]},
-		{s.MaxCost > 0, jobs.SetMaxCost, ""},
-		{s.Weight > 1, jobs.SetWeight, " times the part of others"},
-		{starts, jobs.SetRamp, ""},
-	} {
-		if x.is {
-			t.row(x.name, settingNamed(x.name).shown(b.conf, run.Spec, now)+x.add)
+	show := func(is bool, name, add string) {
+		if is {
+			t.row(name, settingNamed(name).shown(b.conf, run.Spec, now)+add)
 		}
 	}
+	show(s.Window != "", jobs.SetWindow, "")
+	words, err := b.deadlineWords(ctx, run, c, now)
+	if words != "" {
+		t.row(jobs.SetDeadline, words)
+	}
+	show(s.MaxCost > 0, jobs.SetMaxCost, "")
+	show(s.Weight > 1, jobs.SetWeight, " times the part of others")
+	show(starts, jobs.SetRamp, "")
+	return err
 }
