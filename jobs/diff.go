@@ -44,6 +44,7 @@ type Differ struct {
 	Live   *Live             // nil: nothing is compared, every field is given
 	Map    map[string]string // column by field, where the names differ
 	Spaces bool              // white space counts
+	All    bool              // fields that the live file has no column for are given too
 	Join   *Join             // nil: one output a row
 }
 
@@ -55,7 +56,7 @@ func (d *Differ) column(field string) (string, bool) {
 	if c, ok := d.Map[field]; ok {
 		return c, true
 	}
-	return field, slices.Contains(d.Live.Columns, field)
+	return field, d.All || slices.Contains(d.Live.Columns, field)
 }
 
 // Of compares one line of results. Fields that the live file has no column for are not

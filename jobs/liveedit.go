@@ -11,9 +11,25 @@ import (
 type liveEdit struct {
 	live   *Live
 	w      io.Writer
-	change func(id, column string) ([]byte, bool)
-	n      int64
+	values map[string][]*Put // by row
 	err    error
+}
+
+// Put is a value, as JSON, for a column of a live row.
+type Put struct {
+	Row, Column string
+	Value       []byte
+	Done        bool // it is in what was written
+}
+
+// value is what goes into a column of a row.
+func (e *liveEdit) value(id, column string) *Put {
+	for _, p := range e.values[id] {
+		if p.Column == column {
+			return p
+		}
+	}
+	return nil
 }
 
 func (e *liveEdit) put(b []byte) {
@@ -37,7 +53,8 @@ func (e *liveEdit) json(text []byte) {
 	e.put(text)
 }
 
-// object edits the values of one object in place.
+// object edits the values of one object in place, and adds those of keys that it lacks
+// at its end.
 func (e *liveEdit) object(text []byte) {
 	ms, err := members(text, nil)
 	if err != nil {
@@ -48,19 +65,53 @@ func (e *liveEdit) object(text []byte) {
 	from := 0
 	for _, m := range ms {
 		at := from + placeIn(text[from:], m.raw)
-		raw, ok := []byte(nil), false
-		if id != "" {
-			raw, ok = e.change(id, m.name)
-		}
-		if !ok {
+		p := e.value(id, m.name)
+		if p == nil {
 			continue
 		}
 		e.put(text[from:at])
-		e.put(raw)
-		e.n++
+		e.put(p.Value)
+		p.Done = true
 		from = at + len(m.raw)
 	}
+	if len(ms) > 0 {
+		last := placeIn(text, ms[len(ms)-1].raw) + len(ms[len(ms)-1].raw)
+		e.put(text[from:last])
+		e.add(text, ms, id)
+		from = last
+	}
 	e.put(text[from:])
+}
+
+// add writes the members that an object lacks, spaced as its last one is.
+func (e *liveEdit) add(text []byte, ms []member, id string) {
+	between, colon := spacing(text, ms)
+	for _, p := range e.values[id] {
+		if p.Done {
+			continue
+		}
+		e.put([]byte("," + between))
+		e.put(appendQuoted(nil, p.Column))
+		e.put([]byte(":" + colon))
+		e.put(p.Value)
+		p.Done = true
+	}
+}
+
+// spacing is the white space after an object's last comma, and after its last colon.
+func spacing(text []byte, ms []member) (between, colon string) {
+	from := skipSpace(text, 0) + 1
+	if len(ms) > 1 {
+		prev := ms[len(ms)-2].raw
+		from = skipSpace(text, placeIn(text, prev)+len(prev)) + 1 // the comma
+	}
+	name := skipSpace(text, from)
+	after := skipSpace(text, skipString(text, name)) + 1
+	between, colon = string(text[from:name]), string(text[after:placeIn(text, ms[len(ms)-1].raw)])
+	if len(ms) == 1 && !strings.Contains(between, "\n") {
+		between = colon // {"id": 1} has a space after its commas too
+	}
+	return between, colon
 }
 
 // placeIn is where part, a slice of text, begins.
@@ -104,13 +155,13 @@ func (e *liveEdit) record(head []string, cells [][]byte, comma byte) {
 			e.put([]byte{comma})
 		}
 		if i < len(head) {
-			if raw, ok := e.change(id, head[i]); ok {
-				text, err := cellOf(raw)
+			if p := e.value(id, head[i]); p != nil {
+				text, err := cellOf(p.Value)
 				if e.err == nil {
 					e.err = err
 				}
 				cell = quoteCell(text, comma, bytes.HasPrefix(cell, []byte{'"'}))
-				e.n++
+				p.Done = true
 			}
 		}
 		e.put(cell)

@@ -129,29 +129,33 @@ func (l *Live) Value(id, column string) []byte {
 	return nil
 }
 
-// WriteInto writes the live file to w with new values in the place of those that
-// change gives; everything else stays byte for byte. A file that is compressed or not
-// in UTF-8 is refused. It says how many values it put in.
-func (l *Live) WriteInto(w io.Writer, change func(id, column string) (raw []byte, ok bool)) (int64, error) {
+// WriteInto writes the live file to w with new values put in; everything else stays byte
+// for byte. JSON objects get the keys that they lack; a CSV file gets no new columns. Of
+// each value Done says whether it is in. A file that is compressed or not in UTF-8 is
+// refused.
+func (l *Live) WriteInto(w io.Writer, values []*Put) error {
 	text, err := os.ReadFile(l.Path)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) || bytes.HasPrefix(text, zstdMagic) || bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
-		return 0, fmt.Errorf("%s is compressed or no UTF-8: values are put into plain UTF-8 files only", l.Path)
+		return fmt.Errorf("%s is compressed or no UTF-8: values are put into plain UTF-8 files only", l.Path)
 	}
-	e := &liveEdit{live: l, w: w, change: change}
+	e := &liveEdit{live: l, w: w, values: map[string][]*Put{}}
+	for _, p := range values {
+		e.values[p.Row] = append(e.values[p.Row], p)
+	}
 	body := bytes.TrimPrefix(text, []byte("\ufeff"))
 	e.put(text[:len(text)-len(body)])
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
 		e.json(body)
 	} else {
 		if l.comma > unicode.MaxASCII {
-			return 0, fmt.Errorf("%s: values are put between ASCII delimiters only, not %q", l.Path, l.comma)
+			return fmt.Errorf("%s: values are put between ASCII delimiters only, not %q", l.Path, l.comma)
 		}
 		e.csv(body, l.commaByte())
 	}
-	return e.n, e.err
+	return e.err
 }
 
 func (l *Live) commaByte() byte {

@@ -78,6 +78,18 @@ func TestDiffAndAccept(t *testing.T) {
 	if err := runResults(t.Context(), o, s.be, s.run); err != nil || !strings.Contains(s.out.String(), "r0,New tea,10") {
 		t.Errorf("with --overwrite: %v, %q", err, s.out.String())
 	}
+	// A key that a live object lacks is added; what has no place is named.
+	for content, want := range map[string]string{"{\"id\": \"r0\"}\n": "{\"id\": \"r0\", \"name\": \"New tea\"}\n", "{\"id\": \"r1\"}\n": "", "id\nr0\n": ""} {
+		s.out.Reset()
+		s.err.Reset()
+		o.accepted.Into = filepath.Join(t.TempDir(), map[bool]string{true: "l.jsonl", false: "l.csv"}[content[0] == '{'])
+		s.check(os.WriteFile(o.accepted.Into, []byte(content), 0o600))
+		err := runResults(t.Context(), o, s.be, s.run)
+		named := err != nil && strings.HasPrefix(err.Error(), "1 accepted value not put in, since ") && strings.Contains(s.err.String(), "r0")
+		if named != (want == "") || want == "" && s.out.String() != content || want != "" && s.out.String() != want {
+			t.Errorf("into %q: %v, %q\n%s", content, err, s.out.String(), s.err.String())
+		}
+	}
 	s.out.Reset()
 	o.accepted.Overwrite = false
 	o.accepted.Into = ""

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -80,18 +81,14 @@ func (o *resultsOptions) writeInto(ctx context.Context, be *backend, run jobs.Ru
 	if err != nil {
 		return inputError(err)
 	}
-	d := &jobs.Differ{Live: live, Map: picks.How.Map}
+	d := &jobs.Differ{Live: live, Map: picks.How.Map, All: true}
 	d.Join, _ = jobs.JoinOf(run.Spec)
-	values, edited := map[[2]string][]byte{}, []jobs.Difference{}
+	in := intoLive{to: o.accepted.Into, taken: map[[2]string]bool{}}
 	err = be.store.ResultLines(ctx, run.ID, jobs.ResultsOptions{States: []jobs.State{jobs.Done, jobs.Cached}}, func(line []byte) error {
 		list, _, _, err := d.Of(line)
 		for _, x := range list {
-			switch {
-			case picks.Get(x) != jobs.Accepted || !live.Has(x.Row):
-			case picks.Stale(x) && x.Change != jobs.Same && !o.accepted.Overwrite:
-				edited = append(edited, x)
-			default:
-				values[[2]string{x.Row, x.Column}] = x.New
+			if picks.Get(x) == jobs.Accepted {
+				in.take(x, live, picks.Stale(x) && !o.accepted.Overwrite)
 			}
 		}
 		return err
@@ -99,19 +96,64 @@ func (o *resultsOptions) writeInto(ctx context.Context, be *backend, run jobs.Ru
 	if err != nil {
 		return err
 	}
-	var n int64
-	err = o.file().write(o.streams, o.Out, func(w io.Writer) (err error) {
-		n, err = live.WriteInto(w, func(id, column string) ([]byte, bool) {
-			v, ok := values[[2]string{id, column}]
-			return v, ok
-		})
+	if err = o.file().write(o.streams, o.Out, func(w io.Writer) error { return live.WriteInto(w, in.puts) }); err != nil {
 		return err
-	})
-	if err == nil {
-		o.say("%s accepted values put in; all else is as in %s", humanize.Comma(n), o.accepted.Into)
-		err = o.editedSince(edited, run)
 	}
-	return err
+	o.say("%s put in; all else is as in %s", plural(in.written(), "accepted value"), o.accepted.Into)
+	return errors.Join(in.nowhere(o.streams), o.editedSince(in.edited, run))
+}
+
+// intoLive is what becomes of accepted values.
+type intoLive struct {
+	to     string
+	puts   []*jobs.Put
+	taken  map[[2]string]bool // a row's column that has its value
+	edited []jobs.Difference  // somebody has edited the live value since
+	gone   []string           // rows and columns that the live file has no place for
+}
+
+func (in *intoLive) take(x jobs.Difference, live *jobs.Live, stale bool) {
+	switch {
+	case !live.Has(x.Row):
+		in.gone = append(in.gone, fmt.Sprintf("%s, column %s: %s has no such row", x.Row, x.Column, in.to))
+	case stale && x.Change != jobs.Same:
+		in.edited = append(in.edited, x)
+	case in.taken[[2]string{x.Row, x.Column}]:
+		in.gone = append(in.gone, fmt.Sprintf("%s, column %s: another field goes there too (%s)", x.Row, x.Column, x.Field))
+	default:
+		in.taken[[2]string{x.Row, x.Column}] = true
+		in.puts = append(in.puts, &jobs.Put{Row: x.Row, Column: x.Column, Value: x.New})
+	}
+}
+
+// written counts what is in the new file; the rest has no place in it.
+func (in *intoLive) written() (n int) {
+	for _, p := range in.puts {
+		if p.Done {
+			n++
+			continue
+		}
+		in.gone = append(in.gone, fmt.Sprintf("%s: %s has no column %s", p.Row, in.to, p.Column))
+	}
+	return n
+}
+
+// mostNamed values that were left out have a line each.
+const mostNamed = 20
+
+// nowhere names the accepted values for which the live file has no place.
+func (in *intoLive) nowhere(s *streams) error {
+	if len(in.gone) == 0 {
+		return nil
+	}
+	for _, line := range in.gone[:min(len(in.gone), mostNamed)] {
+		s.say("%s", line)
+	}
+	if more := len(in.gone) - mostNamed; more > 0 {
+		s.say("and %s more", humanize.Comma(int64(more)))
+	}
+	return fmt.Errorf("%s not put in, since %s has no place for them: add the rows and columns that are named, then give the same command again",
+		plural(len(in.gone), "accepted value"), in.to)
 }
 
 // editedSince names accepted values that were left out, since somebody has edited the
@@ -120,10 +162,10 @@ func (o *resultsOptions) editedSince(list []jobs.Difference, run jobs.Run) error
 	if len(list) == 0 {
 		return nil
 	}
-	for _, x := range list[:min(len(list), 20)] {
+	for _, x := range list[:min(len(list), mostNamed)] {
 		o.say("%s, column %s: left as it is, %.60q is not what was compared", x.Row, x.Column, x.LiveText())
 	}
-	if more := len(list) - 20; more > 0 {
+	if more := len(list) - mostNamed; more > 0 {
 		o.say("and %s more", humanize.Comma(int64(more)))
 	}
 	return fmt.Errorf("%s not put in, since the live value was edited after it was compared:\n"+
