@@ -105,7 +105,7 @@ func (o *errorsOptions) noteHold(ctx context.Context, be *backend, run jobs.Run)
 func (o *errorsOptions) noteCancelled(ctx context.Context, be *backend, run jobs.Run) error {
 	counts, err := be.store.Counts(ctx, run.ID)
 	if n := counts[jobs.Cancelled]; err == nil && n > 0 {
-		o.say("%s rows are cancelled; to make them: nightshift retry %s --only cancelled", humanize.Comma(n), typed(run))
+		o.say("%s rows are cancelled; to make them: %s", humanize.Comma(n), retryCommand(run, "cancelled", o.now()))
 	}
 	return err
 }
@@ -163,6 +163,6 @@ func (o *errorsOptions) printCauses(run jobs.Run, list []*cause) error {
 	if err := o.print(t, list); err != nil || len(list) == 0 {
 		return err
 	}
-	o.say("again: nightshift retry %s --only %s", typed(run), orElse(list[0].Cause, list[0].State))
+	o.say("again: %s", retryCommand(run, orElse(list[0].Cause, list[0].State), o.now()))
 	return nil
 }

@@ -168,12 +168,59 @@ func TestReportOpen(t *testing.T) {
 	r := sampleReport()
 	r.Ended, r.Open, r.Phase, r.ETA, r.To = false, 400, "waiting for quota", r.To.Add(time.Hour), r.At
 	r.Good, r.Do = 9_484, nil
-	r.do(pauseStep(limiter.Pause{Reason: scheduler.ReasonBrake, Detail: "50 rows ended for one cause (schema)."}, "catalog", 400))
+	r.do(pauseStep(limiter.Pause{Reason: scheduler.ReasonBrake, Detail: "50 rows ended for one cause (schema)."}, "catalog", 400, time.Time{}))
 	out := rendered(t, r, "terminal")
 	for _, want := range []string{"Still open: 9,484 of 10,000 rows are good, 116 are not, 400 are to come (waiting for quota). Done", "about 07:05.", "its brake stopped it; 400 rows are left: 50 rows ended for one cause (schema). Mend that, then:", "    nightshift resume catalog"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q:\n%.900s", want, out)
 		}
+	}
+}
+
+// TestPauseOverDeadline: rows that a pause holds until after their deadline end there, and
+// do not go on by themselves.
+func TestPauseOverDeadline(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 30, 21, 31, 40, 0, time.Local)
+	for until, want := range map[time.Time]string{
+		at.Add(time.Minute):  "92 rows are left and end without a call at the deadline, Mon 21:31:40, before the pause does. To go on now",
+		{}:                   "92 rows are left and end without a call at the deadline, Mon 21:31:40, before the pause does. To go on now",
+		at.Add(-time.Minute): "92 rows are left and go on by themselves Mon 21:30. To go on now",
+	} {
+		if got := pauseStep(limiter.Pause{Reason: scheduler.ReasonOperator, Owner: "mari", Until: until}, "pz", 92, at); got.Why != "mari paused it; "+want {
+			t.Errorf("%s: %s", until, got.Why)
+		}
+	}
+}
+
+// TestRetryAfterDeadline: a retry whose rows would end at once is not said without the
+// step that comes first.
+func TestRetryAfterDeadline(t *testing.T) {
+	t.Parallel()
+	r := sampleReport()
+	r.Run.Spec.Steer.Deadline = r.At.Add(-time.Hour)
+	r.Run.Spec.Steer.OnLate = jobs.LateStop
+	if got := retryCommand(r.Run, "deadline", r.At); got != "nightshift set catalog --deadline TIME, then nightshift retry catalog --only deadline" {
+		t.Error(got)
+	}
+	r.Run.Spec.Steer.OnLate = "continue"
+	if got := retryCommand(r.Run, "deadline", r.At); got != "nightshift retry catalog --only deadline" {
+		t.Error(got)
+	}
+}
+
+// TestReportSaysStopsOnce: the alert and the event of the run's life are one line.
+func TestReportSaysStopsOnce(t *testing.T) {
+	t.Parallel()
+	r := sampleReport()
+	r.Events = nil
+	at, text := r.From.Add(time.Hour), "run catalog is stopped by its brake: 5 rows ended for one cause"
+	r.addEvent(limiter.Event{At: at, Kind: limiter.EventAlert, Subject: "run/" + r.Run.ID, Text: text})
+	r.addEvent(limiter.Event{At: at, Kind: limiter.EventPause, Text: "paused"})
+	r.addEvent(limiter.Event{At: at.Add(time.Second), Kind: scheduler.EventRun, Subject: r.Run.ID, Text: text})
+	r.addEvent(limiter.Event{At: at.Add(2 * time.Hour), Kind: scheduler.EventRun, Subject: r.Run.ID, Text: text})
+	if len(r.Events) != 3 {
+		t.Errorf("%d lines: %v", len(r.Events), r.Events)
 	}
 }
 

@@ -70,6 +70,9 @@ func (r *runReport) elsewhere(e limiter.Event) bool {
 
 // addEvent puts what repeats in one line.
 func (r *runReport) addEvent(e limiter.Event) {
+	if r.toldTwice(e) {
+		return
+	}
 	if n := len(r.Events); n > 0 {
 		last := &r.Events[n-1]
 		if last.Kind == e.Kind && last.Subject == e.Subject && sameWords(last.Text, e.Text) {
@@ -78,6 +81,15 @@ func (r *runReport) addEvent(e limiter.Event) {
 		}
 	}
 	r.Events = append(r.Events, reportEvent{Event: e, Times: 1})
+}
+
+// toldTwice holds for a stop that is an alert and an event of the run's life too.
+func (r *runReport) toldTwice(e limiter.Event) bool {
+	words := func(e limiter.Event) string { return strings.ReplaceAll(e.Text, r.Run.ID, r.Run.Title()) }
+	life := func(kind string) bool { return kind == scheduler.EventRun || kind == limiter.EventAlert }
+	return slices.ContainsFunc(r.Events[max(0, len(r.Events)-8):], func(was reportEvent) bool {
+		return life(e.Kind) && life(was.Kind) && e.Kind != was.Kind && e.At.Sub(was.At).Abs() < time.Minute && words(e) == words(was.Event)
+	})
 }
 
 // sameWords holds for texts that differ in their figures only.

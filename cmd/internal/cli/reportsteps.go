@@ -20,7 +20,7 @@ func (b *backend) stepsFor(ctx context.Context, s runStatus) []reportStep {
 	name := shellWord(orElse(s.Name, s.ID))
 	var steps []reportStep
 	if p := b.runPause(ctx, s.ID); p != nil && s.counts.Open() > 0 {
-		steps = append(steps, pauseStep(*p, name, s.counts.Open()))
+		steps = append(steps, pauseStep(*p, name, s.counts.Open(), s.expires))
 	} else if s.counts.Open() > 0 && s.Workers == 0 && !s.hold.paused {
 		steps = append(steps, reportStep{fmt.Sprintf("%s rows are open and no worker serves them", humanize.Comma(s.counts.Open())), "nightshift worker"})
 	}
@@ -42,7 +42,9 @@ func (b *backend) runPause(ctx context.Context, run string) *limiter.Pause {
 	return found
 }
 
-func pauseStep(p limiter.Pause, name string, open int64) reportStep {
+// pauseStep lifts what holds a run; expires is when a deadline ends its rows, zero for
+// never.
+func pauseStep(p limiter.Pause, name string, open int64, expires time.Time) reportStep {
 	left := humanize.Comma(open) + " rows are left"
 	switch p.Reason {
 	case scheduler.ReasonBrake:
@@ -56,7 +58,10 @@ func pauseStep(p limiter.Pause, name string, open int64) reportStep {
 		return reportStep{fmt.Sprintf("its money is spent; %s%s. For more", left, inDetail(spent)), command}
 	}
 	why := fmt.Sprintf("%s paused it%s; %s", orElse(p.Owner, "somebody"), inDetail(p.Detail), left)
-	if !p.Until.IsZero() {
+	switch {
+	case !expires.IsZero() && (p.Until.IsZero() || !p.Until.Before(expires)):
+		why += " and end without a call at the deadline, " + expires.Local().Format("Mon 15:04:05") + ", before the pause does. To go on now"
+	case !p.Until.IsZero():
 		why += " and go on by themselves " + p.Until.Local().Format("Mon 15:04") + ". To go on now"
 	}
 	return reportStep{why, "nightshift resume " + name}
@@ -78,15 +83,29 @@ func (r *runReport) failedSteps() (steps []reportStep) {
 			break
 		}
 		word := orElse(c.Cause, c.State)
-		steps = append(steps, reportStep{fmt.Sprintf("%s %s (%s)%s", rowsOf(c.Rows), c.State, word, mendWords(c)), fmt.Sprintf("nightshift retry %s --only %s", name, shellWord(word))})
+		steps = append(steps, reportStep{fmt.Sprintf("%s %s (%s)%s", rowsOf(c.Rows), c.State, word, mendWords(c)), retryCommand(r.Run, word, r.At)})
 	}
 	if n := r.States[jobs.Cancelled.String()]; n > 0 {
-		steps = append(steps, reportStep{rowsOf(n) + " cancelled. If they are wanted after all", "nightshift retry " + name + " --only cancelled"})
+		steps = append(steps, reportStep{rowsOf(n) + " cancelled. If they are wanted after all", retryCommand(r.Run, "cancelled", r.At)})
 	}
 	if len(steps) == 0 && r.Bad > 0 { // their results are not here
-		steps = append(steps, reportStep{rowsOf(r.Bad) + " without a good answer", "nightshift retry " + name})
+		steps = append(steps, reportStep{rowsOf(r.Bad) + " without a good answer", retryCommand(r.Run, "", r.At)})
 	}
 	return steps
+}
+
+// retryCommand makes rows of a run again: those of a cause or state, "" for all without a
+// good answer. Where a deadline has passed that would end them at once, that comes first.
+func retryCommand(run jobs.Run, word string, now time.Time) string {
+	name := typed(run)
+	command := "nightshift retry " + name
+	if word != "" {
+		command += " --only " + shellWord(word)
+	}
+	if run.Spec.Steer.Late(now) > 0 {
+		command = "nightshift set " + name + " --deadline TIME, then " + command
+	}
+	return command
 }
 
 // mostSteps are the causes that have a command each on the page.

@@ -83,7 +83,8 @@ type runStatus struct {
 	gates    []gate              // timetables that its rows go by
 	late     int64               // calls of a cancelled run that may still end
 	deadline time.Time
-	project  string // another one, whose run this is; "" for our own
+	expires  time.Time // the same, where it ends the rows that are open then
+	project  string    // another one, whose run this is; "" for our own
 }
 
 func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo) (runStatus, error) {
@@ -95,6 +96,9 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
 		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
 		project: b.otherProject(r), Planned: r.Planned, deadline: r.Spec.Steer.Deadline, gates: append(b.conf.gatesOf(r.Spec), starting{r.Spec.Steer}),
+	}
+	if r.Spec.Steer.Stops() {
+		st.expires = r.Spec.Steer.Deadline
 	}
 	st.Workers, _ = worker.Serving(b.living(fleet), r.Spec.Lane)
 	if st.late, err = b.lateCalls(ctx, r, counts, fleet); err != nil {
