@@ -72,7 +72,7 @@ func (e *HeldError) Error() string {
 	case ReasonWindow:
 		return s + "; its work window in the configuration decides (windows)"
 	case ReasonStop:
-		return s + "; it ends with the stop, which the dashboard lifts on its page Steer"
+		return s + "; it ends with the stop, which `nightshift lift` or the dashboard's page Steer ends"
 	case ReasonOperator:
 		if e.Owner != "" {
 			s += " by " + e.Owner

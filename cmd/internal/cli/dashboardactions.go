@@ -69,7 +69,11 @@ func (b *backend) resumeAction() dashboard.Action {
 			if err != nil {
 				return out, err
 			}
-			out.Said = resumedSentence(out.Target, effect, now)
+			warning, err := b.stoppedRun(ctx, target.Run)
+			if err != nil {
+				return out, err
+			}
+			out.Said = resumedSentence(out.Target, effect, now) + warning
 			out.After, err = b.pausesOf(ctx, target, now)
 			return out, err
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
+	"nightshift/cmd/internal/tenants"
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
@@ -107,6 +108,15 @@ func TestEmergencyStop(t *testing.T) {
 	t.Parallel()
 	s, d := watchedRun(t)
 	of := func(target string) url.Values { return url.Values{"target": {target}, "confirmed": {"yes"}} }
+	for wrong, want := range map[string]string{"tenant/nonesuch": "no such tenant: nonesuch; see: nightshift tenants list; nobody is stopped", "key/nonesuch": "no such key: nonesuch; see: nightshift keys list", "team/nonesuch": "no such team"} {
+		says(t, visit(t, d, operates, "/do/stop", of(wrong)), http.StatusConflict, want)
+	}
+	if list, err := s.be.book.List(t.Context(), tenants.ListQuery{}); err != nil || list.All != 0 {
+		t.Errorf("a mistyped stop leaves %+v, %v", list.Tenants, err)
+	}
+	_, _, err := s.be.book.Put(t.Context(), "ana", tenants.Ref{Tenant: "acme"}, tenants.Draft{Note: "the shop"}, tenants.Condition{})
+	s.check(err)
+	says(t, visit(t, d, operates, "/do/stop", of("tenant/acne")), http.StatusConflict, "did you mean tenant/acme?")
 	says(t, visit(t, d, operates, "/do/stop", url.Values{"target": {"tenant/acme"}}), http.StatusPreconditionRequired, "Stop tenant/acme? Its calls are held to one a minute", "0 open runs are paused")
 	says(t, visit(t, d, operates, "/do/lift", of("tenant/acme")), http.StatusConflict, "is not stopped")
 	says(t, visit(t, d, operates, "/do/stop", of("tenant/acme")), http.StatusOK, "tenant/acme is stopped: one call a minute")
@@ -115,6 +125,10 @@ func TestEmergencyStop(t *testing.T) {
 		t.Errorf("%+v", c.Nodes)
 	}
 	says(t, visit(t, d, operates, "/steer", nil), http.StatusOK, "tenant/acme rpm 1 none ana (dashboard)", "Lift the stop")
+	for _, do := range []string{"quota-set", "quota-unset"} {
+		rpm := url.Values{"target": {"tenant/acme"}, "name": {"rpm"}, "value": {"90"}, "confirmed": {"yes"}}
+		says(t, visit(t, d, operates, "/do/"+do, rpm), http.StatusConflict, "tenant/acme is stopped (one call a minute): lift that first, with `nightshift lift tenant/acme`; nothing was changed")
+	}
 	says(t, visit(t, d, operates, "/do/lift", of("tenant/acme")), http.StatusOK, "tenant/acme goes on as before the stop (rpm none)")
 	if c, err = s.be.lim.Effective(t.Context()); err != nil || c.Nodes["tenant/acme"].RPM != 0 {
 		t.Errorf("%+v, %v", c.Nodes, err)

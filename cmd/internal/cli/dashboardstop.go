@@ -19,6 +19,9 @@ import (
 // together; what it had before comes back then.
 const stopReason = tenants.StopReason
 
+// stopKinds are the nodes that can be stopped.
+var stopKinds = []string{"tenant", "team", "key"}
+
 // stopTarget is what a stop is of.
 type stopTarget struct {
 	node string // "tenant/acme"
@@ -26,18 +29,24 @@ type stopTarget struct {
 }
 
 // stopOf finds it.
-func (b *backend) stopOf(ctx context.Context, form url.Values) (s stopTarget, err error) {
-	kind, name, ok := strings.Cut(strings.TrimSpace(form.Get("target")), "/")
-	if !ok || name == "" || name == "*" || !slices.Contains([]string{"tenant", "team", "key"}, kind) {
-		return s, usageErrorf("%q: want tenant/NAME, team/NAME or key/ID; nothing was changed", form.Get("target"))
+func (b *backend) stopOf(ctx context.Context, target string) (s stopTarget, err error) {
+	kind, name, ok := strings.Cut(strings.TrimSpace(target), "/")
+	if !ok || name == "" || name == "*" || !slices.Contains(stopKinds, kind) {
+		return s, usageErrorf("%q: want tenant/NAME, team/NAME or key/ID; nothing was changed", cutText(target, 100))
 	}
 	if s.node = kind + "/" + name; kind == "key" {
 		if s.node, err = b.keyNamed(ctx, name); err != nil {
 			return s, err
 		}
-		return s, nil
+		return s, b.mustBeKnown(ctx, s.node, nil)
 	}
 	runs, err := b.ourRuns(ctx)
+	if err != nil {
+		return s, err
+	}
+	if err := b.mustBeKnown(ctx, s.node, runs); err != nil {
+		return s, err
+	}
 	for _, r := range runs {
 		if kind == "tenant" && r.Spec.Tenant != name || kind == "team" && r.Spec.Team != name {
 			continue
@@ -62,7 +71,7 @@ func (b *backend) stopAction() dashboard.Action {
 	return dashboard.Action{
 		Name: "stop", Title: "Stop",
 		Preview: func(ctx context.Context, by dashboard.Viewer, form url.Values) (string, error) {
-			s, err := b.stopOf(ctx, form)
+			s, err := b.stopOf(ctx, form.Get("target"))
 			if err != nil {
 				return "", err
 			}
@@ -71,26 +80,31 @@ func (b *backend) stopAction() dashboard.Action {
 			return fmt.Sprintf("Stop %s? Its calls are held to one a minute (%s), people's too, and %s paused until the stop is lifted; calls in flight end and are kept. "+
 				"A key that leaked is better revoked: nightshift keys revoke.", s.node, orElse(both, "as they are now"), areRuns(len(s.runs))), err
 		},
-		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (out dashboard.Outcome, err error) {
-			s, err := b.stopOf(ctx, form)
-			if err != nil {
-				return out, err
-			}
-			out.Target = s.node
-			out.Before, out.After, err = b.rpmAround(ctx, s.node, func() error { return b.book.Stop(ctx, by.By(), s.node, strings.TrimSpace(form.Get("reason"))) })
-			if err != nil {
-				return out, err
-			}
-			for _, r := range s.runs {
-				_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Reason: scheduler.ReasonStop, Owner: by.By(), Detail: stopReason + " of " + s.node})
-				if err != nil {
-					return out, fmt.Errorf("%s is held to one call a minute, but run %s is not paused: %w", s.node, r.Title(), err)
-				}
-			}
-			out.Said = fmt.Sprintf("%s is stopped: one call a minute, and %s paused.", s.node, areRuns(len(s.runs)))
-			return out, nil
+		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (dashboard.Outcome, error) {
+			return b.stop(ctx, by.By(), form.Get("target"), form.Get("reason"))
 		},
 	}
+}
+
+// stop begins an emergency stop.
+func (b *backend) stop(ctx context.Context, by, target, reason string) (out dashboard.Outcome, err error) {
+	s, err := b.stopOf(ctx, target)
+	if err != nil {
+		return out, err
+	}
+	out.Target = s.node
+	out.Before, out.After, err = b.rpmAround(ctx, s.node, func() error { return b.book.Stop(ctx, by, s.node, strings.TrimSpace(reason)) })
+	if err != nil {
+		return out, err
+	}
+	for _, r := range s.runs {
+		_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Reason: scheduler.ReasonStop, Owner: by, Detail: stopReason + " of " + s.node})
+		if err != nil {
+			return out, fmt.Errorf("%s is held to one call a minute, but run %s is not paused: %w", s.node, r.Title(), err)
+		}
+	}
+	out.Said = fmt.Sprintf("%s is stopped: one call a minute, and %s paused.", s.node, areRuns(len(s.runs)))
+	return out, nil
 }
 
 func areRuns(n int) string {
@@ -105,26 +119,31 @@ func areRuns(n int) string {
 func (b *backend) liftAction() dashboard.Action {
 	return dashboard.Action{
 		Name: "lift", Title: "Lift the stop",
-		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (out dashboard.Outcome, err error) {
-			s, err := b.stopOf(ctx, form)
-			if err != nil {
-				return out, err
-			}
-			out.Target = s.node
-			out.Before, out.After, err = b.rpmAround(ctx, s.node, func() error { return b.book.Lift(ctx, by.By(), s.node) })
-			if err != nil {
-				return out, err
-			}
-			n, err := b.liftRuns(ctx, s, by)
-			out.Said = fmt.Sprintf("%s goes on as before the stop (%s), and %d of its runs with it.", s.node, out.After, n)
-			return out, err
+		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (dashboard.Outcome, error) {
+			return b.lift(ctx, by.By(), form.Get("target"))
 		},
 	}
 }
 
+// lift ends an emergency stop.
+func (b *backend) lift(ctx context.Context, by, target string) (out dashboard.Outcome, err error) {
+	s, err := b.stopOf(ctx, target)
+	if err != nil {
+		return out, err
+	}
+	out.Target = s.node
+	out.Before, out.After, err = b.rpmAround(ctx, s.node, func() error { return b.book.Lift(ctx, by, s.node) })
+	if err != nil {
+		return out, err
+	}
+	n, err := b.liftRuns(ctx, s, by)
+	out.Said = fmt.Sprintf("%s goes on as before the stop (%s), and %d of its runs with it.", s.node, out.After, n)
+	return out, err
+}
+
 // liftRuns takes the stop off the runs, and says how many go on: those that something
 // else holds, as a person's pause of before, stay so.
-func (b *backend) liftRuns(ctx context.Context, s stopTarget, by dashboard.Viewer) (n int, err error) {
+func (b *backend) liftRuns(ctx context.Context, s stopTarget, by string) (n int, err error) {
 	pauses, err := b.lim.Pauses(ctx)
 	if err != nil {
 		return 0, err
@@ -141,13 +160,13 @@ func (b *backend) liftRuns(ctx context.Context, s stopTarget, by dashboard.Viewe
 			return n, err
 		}
 		if other != "" { // the pause is that one's from now on
-			_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Reason: scheduler.ReasonStop, Owner: by.By(), Detail: stopReason + " of " + other})
+			_, err := b.control().Pause(ctx, scheduler.PauseRequest{Target: scheduler.Target{Run: r.ID}, Reason: scheduler.ReasonStop, Owner: by, Detail: stopReason + " of " + other})
 			if err != nil {
 				return n, err
 			}
 			continue
 		}
-		e, err := b.control().LiftStop(ctx, scheduler.Target{Run: r.ID}, by.By())
+		e, err := b.control().LiftStop(ctx, scheduler.Target{Run: r.ID}, by)
 		if err != nil {
 			return n, err
 		}

@@ -18,7 +18,7 @@ import (
 // deeds are the commands that change what others share, with the word that the audit
 // log has for each: the dashboard's, where it has an action that does the same.
 var deeds = map[string]string{
-	"pause": "pause", "resume": "resume", "cancel": "cancel", "retry": "retry", "set": "set", "purge": "purge",
+	"pause": "pause", "stop": "stop", "lift": "lift", "resume": "resume", "cancel": "cancel", "retry": "retry", "set": "set", "purge": "purge",
 	"quota set": "quota-set", "quota unset": "quota-unset", "quota state": "quota-state", "spend set": "quota-set",
 	"keys add": "key-add", "keys adopt": "key-adopt", "keys rotate": "key-rotate", "keys revoke": "key-revoke",
 	"ramp start": "ramp-start", "ramp hold": "ramp-hold", "ramp resume": "ramp-resume", "ramp rollback": "ramp-rollback",

@@ -14,8 +14,9 @@ import (
 // keyRow is a key as `keys list` shows it.
 type keyRow struct {
 	gateway.Identity
-	State  string            `json:"state"`            // as the table shows it: "adopted", "ends 2027-01-31", "revoked 10:30:00"
-	Limits map[string]string `json:"limits,omitempty"` // of its own, by shorthand, as they are enforced
+	State   string            `json:"state"`             // as the table shows it: "adopted", "ends 2027-01-31", "revoked 10:30:00"
+	Stopped bool              `json:"stopped,omitempty"` // by an emergency stop, which `nightshift lift` ends
+	Limits  map[string]string `json:"limits,omitempty"`  // of its own, by shorthand, as they are enforced
 
 	limits []limiter.Override
 }
@@ -45,11 +46,18 @@ func (f *factory) keyRows(ctx context.Context, be *backend, keys *gateway.Keys) 
 		return nil, err
 	}
 	enforced := be.enforced(ctx)
+	stopped, err := be.stoppedNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]keyRow, len(all))
 	for n, i := range all {
 		rows[n] = keyRow{Identity: i, State: keyState(i, f.now())}
 		if i.Project == be.conf.Gemini.Project {
 			rows[n].fillLimits(enforced)
+			if at := orElse(i.Path.Key, i.ID); stopped[keyNode(at)] {
+				rows[n].Stopped, rows[n].State = true, "STOPPED, "+rows[n].State
+			}
 		}
 	}
 	return rows, nil

@@ -213,7 +213,7 @@ func newResumeCmd(f *factory) *cobra.Command {
 }
 
 func runResume(ctx context.Context, o *pauseOptions) error {
-	return o.onTarget(ctx, func(_ *backend, c *scheduler.Control, target scheduler.Target) error {
+	return o.onTarget(ctx, func(be *backend, c *scheduler.Control, target scheduler.Target) error {
 		effect, err := c.Resume(ctx, target, scheduler.ResumeRequest{By: operator(), Override: o.Override})
 		if err != nil {
 			for _, b := range effect.Looks { // that is done even so
@@ -221,7 +221,8 @@ func runResume(ctx context.Context, o *pauseOptions) error {
 			}
 			return err
 		}
-		return o.tell(effect, resumedSentence(c.Describe(ctx, target), effect, o.now()))
+		warning, err := be.stoppedRun(ctx, target.Run)
+		return firstError(err, o.tell(effect, resumedSentence(c.Describe(ctx, target), effect, o.now())+warning))
 	})
 }
 

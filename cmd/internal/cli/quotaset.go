@@ -107,6 +107,11 @@ func (o *setOptions) change(ctx context.Context, be *backend, change func(quotaS
 	if err != nil {
 		return err
 	}
+	for _, x := range append(slices.Clone(ch.Set), ch.Unset...) {
+		if err := be.stoppedAlready(ctx, x.Node, x.Name); err != nil {
+			return err
+		}
+	}
 	ch.By = o.By
 	before, after, err := be.lim.Try(ctx, ch)
 	if err == nil && !o.DryRun {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,7 +70,10 @@ type Condition struct {
 }
 
 // levelPattern is what the gateway takes as a level of a path.
-var levelPattern = regexp.MustCompile(`^[A-Za-z0-9._@:+-]{1,64}$`)
+// LongestName is how many bytes the name of a tenant, team or key may have.
+const LongestName = 64
+
+var levelPattern = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9._@:+-]{1,%d}$`, LongestName))
 
 func checkName(field, name string) error {
 	if !levelPattern.MatchString(name) {

@@ -170,3 +170,21 @@ func (g gathered) list(w *whole) []Summary {
 	slices.SortFunc(out, func(a, b Summary) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
+
+// Nodes are the tenants and teams that somebody made, configured, gave a key or that used
+// something today: "tenant/acme", "team/web".
+func (b *Book) Nodes(ctx context.Context) (out []string, err error) {
+	w, err := b.seen.get(ctx, b.now(), true, b.look)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range w.all {
+		out = append(out, "tenant/"+s.Name)
+	}
+	for node := range w.records {
+		if strings.HasPrefix(node, "team/") {
+			out = append(out, node)
+		}
+	}
+	return out, nil
+}
