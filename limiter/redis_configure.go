@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Weights of the priorities where the configuration has none.
@@ -175,8 +176,32 @@ func (r *Redis) load(ctx context.Context) (Config, error) {
 	return s.effective, err
 }
 
-// read reads what decides about limits, and keeps it.
+// read reads what decides about limits, and keeps it. The result is the caller's own.
 func (r *Redis) read(ctx context.Context) (settings, error) {
+	s, err := r.look(ctx)
+	return s.copied(), err
+}
+
+// look is read for somebody who changes nothing in it. What is known already is not
+// fetched again: with a thousand tenants that would take longer than all the rest.
+func (r *Redis) look(ctx context.Context) (settings, error) {
+	known := r.settings.Load()
+	if known == nil || known.rev == 0 || known.gen == "" {
+		return r.fetch(ctx)
+	}
+	v, err := r.rdb.HMGet(ctx, r.keys.scope[0], fieldSchema, fieldRevision, fieldGeneration).Result()
+	if err != nil {
+		return settings{}, fmt.Errorf("limiter: %w", err)
+	}
+	if text(v[0]) != strconv.Itoa(SchemaVersion) || text(v[1]) != strconv.FormatInt(known.rev, 10) || text(v[2]) != known.gen {
+		return r.fetch(ctx)
+	}
+	r.noticed(ctx, known.gen, known.effective)
+	return *known, nil
+}
+
+// fetch reads all of what decides about limits, and keeps it.
+func (r *Redis) fetch(ctx context.Context) (settings, error) {
 	v, err := r.rdb.HMGet(ctx, r.keys.scope[0], fieldSchema, fieldConfig, fieldOverrides, fieldRevision, fieldGeneration).Result()
 	if err != nil {
 		return settings{}, fmt.Errorf("limiter: %w", err)
@@ -185,12 +210,12 @@ func (r *Redis) read(ctx context.Context) (settings, error) {
 	if _, err := fmt.Sscan(text(v[0]), &stored); err == nil && stored > SchemaVersion {
 		return settings{}, schemaError(stored)
 	}
-	s := settings{text: text(v[1]), over: text(v[2])}
+	s := settings{text: text(v[1]), over: text(v[2]), gen: text(v[4])}
 	_, _ = fmt.Sscan(text(v[3]), &s.rev)
 	if known := r.settings.Load(); known != nil && known.text == s.text && known.over == s.over {
-		rev := s.rev
-		s = known.copied() // to read a large one takes longer than all the rest
-		s.rev = rev
+		rev, gen := s.rev, s.gen
+		s = *known
+		s.rev, s.gen = rev, gen
 	} else if err := s.parse(); err != nil {
 		return settings{}, fmt.Errorf("limiter: stored configuration: %w", err)
 	}
@@ -211,7 +236,7 @@ func (r *Redis) keep(s settings) {
 // tells whether the lane is known by that. What was set over it comes back too.
 func (r *Redis) restore(ctx context.Context, l Lane) bool {
 	known := r.settings.Load()
-	s, err := r.read(ctx)
+	s, err := r.fetch(ctx)
 	if err != nil {
 		return false
 	}

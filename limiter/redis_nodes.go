@@ -15,7 +15,7 @@ import (
 func (r *Redis) NodeState(ctx context.Context, node string) (NodeState, error) {
 	ctx, cancel := r.timed(ctx)
 	defer cancel()
-	c, err := r.read(ctx)
+	c, err := r.look(ctx)
 	if err != nil {
 		return NodeState{}, err
 	}

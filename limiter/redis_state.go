@@ -24,7 +24,7 @@ func (r *Redis) State(ctx context.Context, l Lane) (LaneState, error) {
 	if v.breakers, err = r.Breakers(ctx); err != nil {
 		return LaneState{}, err
 	}
-	c, err := r.read(ctx)
+	c, err := r.look(ctx)
 	v.know(c.effective, pauses, throttles)
 	return c.origins(v.state()), err
 }

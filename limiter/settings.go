@@ -15,6 +15,7 @@ type settings struct {
 	overrides []Override
 	effective Config
 	rev       int64  // grows with each change
+	gen       string // of the scope: another one once Redis lost what it had
 	text      string // file as it is stored
 	over      string // overrides as they are stored; "" when none were ever set
 }

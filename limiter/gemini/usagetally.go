@@ -28,17 +28,21 @@ const (
 	codesOf  = 100 // of whose limits, and of which
 )
 
+// RetriedByUs is what UsageSample.Retried calls the rows that our own limiter sent back:
+// they were put into the line again, and are among Queued.
+const RetriedByUs = "own limiter"
+
 var (
 	// tallyScopes are whose limits refuse: the lane's, what of it the class may use,
-	// a node's of the path.
-	tallyScopes = []string{"lane", "class", "organization", "tenant", "team", "key", "feature", otherLabel}
+	// a node's of the path. Nine fit below reasonAt.
+	tallyScopes = []string{"lane", "class", "organization", "tenant", "team", "key", "feature", otherLabel, "run"}
 	// tallyLimits are the limits by shorthand.
 	tallyLimits = []string{otherLabel, "rpm", "input_tpm", "output_tpm", "total_tpm", "ipm", "rpd", "tpd", "concurrency",
 		"streams", "usd_per_10m", "usd_per_day", "usd_per_month", "usd_total"}
 	// tallyTheir are the provider's reasons to refuse.
 	tallyTheir = []string{otherLabel, "rpm", "input_tpm", "rpd", "tpd", "capacity", "spend", "limit_zero"}
 	// tallyRetry are the reasons for which a row that a worker had begun comes again.
-	tallyRetry = []string{"own limiter", "provider 429", "provider 5xx", "no answer", otherLabel}
+	tallyRetry = []string{RetriedByUs, "provider 429", "provider 5xx", "no answer", otherLabel}
 	// tallyWaits are what is waited for. The words are those of rows.
 	tallyWaits = []string{otherLabel, "queue", "turn", "quota", "share", "window", "paused", "health", "spend", "errors"}
 )
@@ -65,7 +69,7 @@ func (s *UsageSample) countCauses(r Record) {
 	case r.Decision == limiter.Queued:
 		s.tally(refusedCode(r), 1)
 		if r.Run != "" && r.Refusal != limiter.ReasonSlots {
-			s.tally(tallyRetried+codeOf(tallyRetry, "own limiter"), 1)
+			s.tally(tallyRetried+codeOf(tallyRetry, RetriedByUs), 1)
 		}
 	case refusedForNow(r):
 		s.tally(refusedCode(r), 1)

@@ -24,21 +24,21 @@ func TestSampleTellsCauses(t *testing.T) {
 	var s UsageSample
 	for _, r := range []Record{
 		refused(limiter.ReasonQuota, "", "rpm"), refused(limiter.ReasonShare, "", "rpm"), refused(limiter.ReasonQuota, "tenant/acme", "input_tpm"),
-		refused(limiter.ReasonPaused, "", ""), {Run: "r1", Decision: limiter.Queued, Refusal: limiter.ReasonQuota, Limit: "rpm"}, their, broken, cached,
+		refused(limiter.ReasonPaused, "", ""), refused(limiter.ReasonSpend, "run/r1", "usd_total"), {Run: "r1", Decision: limiter.Queued, Refusal: limiter.ReasonQuota, Limit: "rpm"}, their, broken, cached,
 	} {
 		s.count(r)
 	}
 	for name, got := range map[string][]Count{
-		"[{lane rpm 2} {class rpm 1} {paused 1} {tenant input_tpm 1}]": s.RefusedBy(),
+		"[{lane rpm 2} {class rpm 1} {paused 1} {run usd_total 1} {tenant input_tpm 1}]": s.RefusedBy(),
 		"[{input_tpm 1}]": s.RefusedThere(),
 		"[{own limiter 1} {provider 429 1} {provider 5xx 1}]": s.Retried(),
-		"[{quota 200} {paused 100} {share 100}]":              s.WaitedFor(),
+		"[{quota 200} {paused 100} {share 100} {spend 100}]":  s.WaitedFor(),
 	} {
 		if fmt.Sprint(got) != name {
 			t.Errorf("got %v, want %s", got, name)
 		}
 	}
-	if s.CachedTokens != 60 || s.CacheSavedMicroUSD != 45 || s.Amount("retried") != 3 || s.Amount("waited_ms") != 400 {
+	if s.CachedTokens != 60 || s.CacheSavedMicroUSD != 45 || s.Amount("retried") != 3 || s.Amount("waited_ms") != 500 {
 		t.Errorf("%+v", s)
 	}
 	var back UsageSample
