@@ -16,8 +16,8 @@ type Capped struct {
 	Spent int64 `json:"spent_micro_usd"` // and held by calls under way
 	Held  int64 `json:"held_micro_usd,omitempty"`
 	Next  int64 `json:"next_micro_usd,omitempty"` // what a row may cost that waits for money; 0: none does
-	// Rest is what the open rows will cost if they cost what those that have ended did; 0:
-	// none has.
+	// Rest is what the open rows will cost if they cost what those that have ended did, or
+	// what was expected where none has; 0: nothing is known.
 	Rest int64 `json:"rest_micro_usd,omitempty"`
 	// Full tells that the rows that wait cost more than what is left, and that nothing
 	// under way can give any back.
@@ -34,17 +34,22 @@ func (s Capped) Sentence(run string) string {
 	if s.Next > 0 && left > 0 {
 		text += fmt.Sprintf(", and a row may cost %s", dollars(s.Next))
 	}
-	return fmt.Sprintf("%s: nightshift set %s --max-cost %s goes on", text, run, wholeDollars(s))
+	return fmt.Sprintf("%s: nightshift set %s --max-cost %s goes on", text, run, CapDollars(max(max(s.Cap, s.Spent)*3/2, EnoughCap(s.Spent, s.Rest, s.Next))))
 }
 
-// wholeDollars is a cap that lets the rest go, with a tenth on top; half as much again
-// where that is more.
-func wholeDollars(s Capped) string {
-	more := max(max(s.Cap, s.Spent)*3/2, s.Spent+s.Rest*11/10)
-	if more >= 2_000_000 {
-		return fmt.Sprintf("%d", (more+999_999)/1_000_000)
+// EnoughCap is a run's cap, in micro-dollars, that lets it end: what is spent, what its
+// other rows are expected to cost with a tenth on top, and room for a call more that
+// holds the most that it may cost.
+func EnoughCap(spent, rest, call int64) int64 { return spent + max(rest*11/10, rest+call) }
+
+// CapDollars is an amount for --max-cost, never below what it stands for: in cents, and
+// in whole dollars from two on.
+func CapDollars(micro int64) string {
+	if micro > 2_000_000 {
+		return fmt.Sprintf("%d", (micro+999_999)/1_000_000)
 	}
-	return fmt.Sprintf("%.2f", float64(more+10_000)/1_000_000)
+	cents := (micro + 9_999) / 10_000
+	return fmt.Sprintf("%d.%02d", cents/100, cents%100)
 }
 
 // CapOf reads what a run's cap stands at; false where it has none.
@@ -66,6 +71,8 @@ func (c *Control) CapOf(ctx context.Context, run jobs.Run, counts jobs.Counts) (
 			}
 			if ended := counts.Total() - counts.Open() - counts[jobs.Cached] - counts[jobs.Cancelled] - counts[jobs.Expired]; ended > 0 {
 				s.Rest = int64(float64(s.Spent-s.Held) / float64(ended) * float64(counts.Open()))
+			} else if p := run.Planned; p != nil && p.Cost != nil && p.Source != jobs.PlannedCap {
+				s.Rest = p.Cost.High
 			}
 			return s, true, nil
 		}

@@ -322,7 +322,7 @@ func TestRunCap(t *testing.T) {
 	if ps := s.pauses(); !slices.Equal(ps, []string{want}) {
 		t.Fatalf("paused %q, want %q", ps, want)
 	}
-	s.wantEvents(EventRun, 1, "is stopped by its cap: $0.60 of --max-cost $1.00 is spent, and a row may cost $0.70: nightshift set "+s.run.ID+" --max-cost 1.93 goes on") // two more rows of $0.60, and a tenth
+	s.wantEvents(EventRun, 1, "is stopped by its cap: $0.60 of --max-cost $1.00 is spent, and a row may cost $0.70: nightshift set "+s.run.ID+" --max-cost 3 goes on") // two more rows of $0.60, and what one may cost
 	s.after(20 * time.Second)
 	s.wantEvents(EventRun, 1, "cap")
 	s.steer(func(x *jobs.Steering) { x.MaxCost = 2_000_000 })

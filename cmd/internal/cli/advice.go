@@ -119,7 +119,7 @@ func (o *overview) adviseRuns() {
 			o.add("bad", "nightshift errors "+shellWord(name)+", mend it, then nightshift resume "+shellWord(name), "%s is stopped by its brake", name)
 		}
 		if bad := r.failed(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
-			o.add("note", "nightshift errors "+shellWord(orElse(r.Name, r.ID)), "%s of %s have no good answer", plural(int(bad), "row"), orElse(r.Name, r.ID))
+			o.add("note", "nightshift errors "+shellWord(name), "%s of %s %s no good answer", plural(int(bad), "row"), name, map[bool]string{true: "has", false: "have"}[bad == 1])
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestStopsBeforeItsEnd(t *testing.T) {
 	run := jobs.Run{ID: "r", Spec: jobs.Spec{Name: "tags", Model: "gemini-3.5-flash"}}
 	run.Spec.Steer.MaxCost = 30_000
 	p := &jobs.Planned{Rows: 400, Source: jobs.PlannedLearned, Input: jobs.Span{Low: 400, Mid: 400, High: 400}, Cost: &jobs.Span{Low: 50_000, Mid: 60_000, High: 70_000}}
-	if got := c.capWarning(run, p, 1, now); !strings.Contains(got, "stops it before its end, at about 200 of 400 rows") || !strings.Contains(got, "nightshift set tags --max-cost 0.08") {
+	if got := c.capWarning(run, p, 1, now); !strings.Contains(got, "stops it before its end, at about 200 of 400 rows") || !strings.Contains(got, "nightshift set tags --max-cost 0.66") {
 		t.Errorf("%q", got)
 	}
 	run.Spec.Steer.Deadline = now.Add(time.Hour)

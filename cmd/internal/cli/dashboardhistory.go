@@ -256,18 +256,35 @@ func (c historyCharts) level(name string, points []gemini.Level, of func(gemini.
 // met is what was refused, fell back, or came again.
 func (c historyCharts) met() dashboard.ChartView {
 	out := c.chart("met", "Refused, falling back, coming again", "calls and rows a step", dashboard.Count)
-	for _, x := range []struct{ name, amount string }{
-		{"429s of the provider", "429"}, {"refused by our limiter", "refused"}, {"rows put back into the line", "queued"},
-		{"fell back to another answer", "degraded"}, {"came again after dispatch", "retried"}, {"failures of the provider", "failed"},
+	amount := func(name string) func(gemini.UsageSample) int64 {
+		return func(p gemini.UsageSample) int64 { return p.Amount(name) }
+	}
+	for _, x := range []struct {
+		name string
+		of   func(gemini.UsageSample) int64
+	}{
+		{"429s of the provider", amount("429")}, {"refused by our limiter", amount("refused")}, {"rows put back into the line", amount("queued")},
+		{"fell back to another answer", amount("degraded")}, {"rows sent back by the provider", sentBack}, {"failures of the provider", amount("failed")},
 	} {
-		l := c.line(x.name, c.d.Total.Points, func(p gemini.UsageSample) float64 { return float64(p.Amount(x.amount)) })
-		l.Total = number(c.d.Total.Sum.Amount(x.amount))
+		l := c.line(x.name, c.d.Total.Points, func(p gemini.UsageSample) float64 { return float64(x.of(p)) })
+		l.Total = number(x.of(c.d.Total.Sum))
 		out.Lines = append(out.Lines, l)
 	}
 	if binds := c.v.Met.Refused; len(binds) > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("What bound most often: %s (%s times).", binds[0].Name, number(binds[0].N)))
 	}
 	return out
+}
+
+// sentBack are the rows that came again for what the provider did: those that our own
+// limiter sent back stand in the line of what was put back.
+func sentBack(p gemini.UsageSample) (n int64) {
+	for _, c := range p.Retried() {
+		if c.Name != gemini.RetriedByUs {
+			n += c.N
+		}
+	}
+	return n
 }
 
 // waits is how long callers waited in place, by what for.

@@ -67,6 +67,9 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 		return dashboard.Overview{}, err
 	}
 	v.judge(d.backend)
+	if err := d.addEnds(ctx, v.Runs[:min(len(v.Runs), dashboard.RunsOnPage)]); err != nil {
+		return dashboard.Overview{}, err
+	}
 	out := v.page(d.backend)
 	out.LanesFound, out.Totals.Lanes, out.Totals.Troubled = lanes.found, lanes.all, lanes.troubled
 	for _, l := range v.Lanes[:min(len(lanes.page), len(v.Lanes))] {
@@ -239,6 +242,9 @@ func (r runStatus) view(now time.Time) dashboard.RunView {
 	}
 	if r.ETA != nil {
 		v.ETA = *r.ETA
+	}
+	if r.Ended != nil {
+		v.Ended = *r.Ended
 	}
 	if v.Bad > 0 || c.Open() > 0 && (r.Workers == 0 || r.Hold != "") {
 		v.Level = dashboard.Warn

@@ -228,19 +228,25 @@ func (b *backend) addOverrides(ctx context.Context, v *dashboard.SteerView) erro
 	list, err := b.lim.Overrides(ctx)
 	v.Set = len(list)
 	slices.SortStableFunc(list, func(a, b limiter.Override) int { return b.At.Compare(a.At) })
-	for _, x := range list[:min(len(list), dashboard.OverridesOnPage)] {
+	list = list[:min(len(list), dashboard.OverridesOnPage)]
+	var nodes []string
+	for _, x := range list {
+		nodes = append(nodes, x.Node)
+	}
+	runs, runsErr := b.runsAt(ctx, nodes)
+	for _, x := range list {
 		v.Overrides = append(v.Overrides, dashboard.OverrideView{
-			Target: shownTarget(x.Node), Name: x.Name, Value: valueText(x), Configured: valueText(file.Value(x.Node, x.Name)), By: x.By, Reason: x.Reason, At: x.At,
+			Target: shownTarget(x.Node), Run: runs[x.Node].Spec.Name, Name: x.Name, Value: valueText(x), Configured: valueText(file.Value(x.Node, x.Name)), By: x.By, Reason: x.Reason, At: x.At,
 			Provider: x.Source == limiter.SourceProvider, Stop: x.Name == "rpm" && x.Reason == stopReason,
 		})
 	}
-	return err
+	return firstError(err, runsErr)
 }
 
 func (b *backend) addCaps(ctx context.Context, v *dashboard.SteerView, now time.Time) error {
-	caps, err := b.control().Spend(ctx)
+	caps, runs, err := b.capsNow(ctx)
 	for _, c := range caps[:min(len(caps), dashboard.OverridesOnPage)] {
-		x := dashboard.CapView{Target: shownTarget(c.Node), Name: c.Name, Cap: c.Amount, Spent: c.Used, AtEnd: c.AtEnd}
+		x := dashboard.CapView{Target: shownTarget(c.Node), Run: runs[c.Node].Spec.Name, Name: c.Name, Cap: c.Amount, Spent: c.Used, AtEnd: c.AtEnd}
 		switch {
 		case len(c.Stopped) > 0:
 			x.Level, x.Note = dashboard.Bad, "stops "+strings.Join(c.Stopped, ", ")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
+	"nightshift/jobs"
 	"nightshift/limiter"
 )
 
@@ -31,11 +32,41 @@ func (d *dashboardNow) runList(ctx context.Context, q dashboard.RunsQuery) (v da
 	if o.Lanes, err = d.statesOf(ctx, d.lanesOf(o.Runs)); err != nil {
 		return v, err
 	}
+	if err := d.addEnds(ctx, o.Runs); err != nil {
+		return v, err
+	}
 	o.estimate()
 	for _, r := range o.Runs {
 		v.Runs = append(v.Runs, r.view(o.At))
 	}
 	return v, nil
+}
+
+// addEnds adds when those of the runs ended that have.
+func (b *backend) addEnds(ctx context.Context, runs []runStatus) error {
+	for i := range runs {
+		if r := &runs[i]; r.counts.Open() == 0 && r.counts.Total() > 0 {
+			ended, err := b.store.Ended(ctx, jobs.Run{ID: r.ID, Updated: r.updated})
+			if err != nil {
+				return err
+			}
+			r.Ended = &ended
+		}
+	}
+	return nil
+}
+
+// runsAt are the runs by their nodes ("run/ID"), where one of a run is among these.
+func (b *backend) runsAt(ctx context.Context, nodes []string) (map[string]jobs.Run, error) {
+	if !slices.ContainsFunc(nodes, func(n string) bool { return strings.HasPrefix(n, "run/") }) {
+		return nil, nil
+	}
+	runs, err := b.store.Runs(ctx)
+	at := map[string]jobs.Run{}
+	for _, r := range runs {
+		at["run/"+r.ID] = r
+	}
+	return at, err
 }
 
 // lanesOf are those that open runs of our project go by.

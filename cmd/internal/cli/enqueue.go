@@ -218,6 +218,7 @@ func (f *factory) printEnqueued(ctx context.Context, be *backend, b *batch, rep 
 		return err
 	}
 	t.row("next", fmt.Sprintf("nightshift wait %s && nightshift results %s -o results.jsonl", name, name))
+	t.wrap(100, "but")
 	if err := f.print(t, r); err != nil {
 		return err
 	}

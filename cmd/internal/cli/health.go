@@ -147,7 +147,7 @@ func healthSentence(s scheduler.Status, now time.Time) string {
 		}
 	}
 	if calls == 0 {
-		return strings.Join(append(parts, "nobody called in the last "+ago(s.View.Over.Duration())), "; ")
+		return strings.Join(append(parts, "nobody called in the last "+lastWords(s.View.Over.Duration())), "; ")
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(refused), plural(int(calls), "call"), ago(s.View.Over.Duration()))), "; ")
+	return strings.Join(append(parts, fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(refused), plural(int(calls), "call"), lastWords(s.View.Over.Duration()))), "; ")
 }

@@ -44,12 +44,30 @@ func (q reportQuota) top(step float64) float64 {
 	return max(100, math.Ceil(100*q.Peak/step)*step)
 }
 
+// atZero has the least of all values at zero where it is between zero and one percent,
+// which is not to be seen: the library begins an axis one below the least value, and
+// would leave the zero that it is told for that.
+func atZero(lines ...[]float64) {
+	var least *float64
+	for _, l := range lines {
+		for i := range l {
+			if least == nil || l[i] < *least {
+				least = &l[i]
+			}
+		}
+	}
+	if least != nil && *least < 1 {
+		*least = 0
+	}
+}
+
 // svg draws what bulk used, and on top of it what people did, in percent of the limit.
 func (q reportQuota) svg(z *time.Location, dark bool, s chartShape) (template.HTML, error) {
 	bulk, people := make([]float64, 0, len(q.Points)), make([]float64, 0, len(q.Points))
 	for _, p := range q.Points {
 		bulk, people = append(bulk, 100*p.Bulk), append(people, 100*p.People)
 	}
+	atZero(bulk, people)
 	labels := q.times(z, s.times)
 	p := charts.NewPainter(charts.PainterOptions{OutputFormat: charts.ChartOutputSVG, Width: s.width, Height: s.height, Theme: chartTheme(dark)})
 	err := p.LineChart(charts.LineChartOption{

@@ -196,6 +196,25 @@ func TestReportExpectsNoCap(t *testing.T) {
 	}
 }
 
+// TestChartAxis: the axis begins at zero and has round steps, also where the least that
+// was used is a part of a percent.
+func TestChartAxis(t *testing.T) {
+	t.Parallel()
+	q := reportQuota{Peak: 0.85}
+	for i := range 20 {
+		q.Points = append(q.Points, reportPoint{At: time.Unix(int64(60*i), 0), Bulk: 0.75, People: 0.004 + 0.001*float64(i%3)})
+	}
+	got, err := q.svg(time.UTC, false, chartWide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">0 %<", ">20 %<", ">40 %<", ">60 %<", ">80 %<", ">100 %<"} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the axis lacks %s", want)
+		}
+	}
+}
+
 // TestCapStands: whoever retries hears how far the cap lets the rows come.
 func TestCapStands(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
+	"nightshift/scheduler"
 )
 
 type retryOptions struct {
@@ -127,7 +128,7 @@ func capStands(name string, used, most int64, c jobs.Counts) string {
 	called := c[jobs.Done] + c[jobs.Failed] + c[jobs.Blocked] + c[jobs.Truncated]
 	row := max(used/max(called, 1), 1)
 	fit := min(max(most-used, 0)/row, c.Open())
-	goesOn := fmt.Sprintf("nightshift set %s --max-cost %s", name, dollarsUp(max(used+row*c.Open()*11/10, most*11/10)))
+	goesOn := fmt.Sprintf("nightshift set %s --max-cost %s", name, scheduler.CapDollars(max(scheduler.EnoughCap(used, row*c.Open(), row), most*11/10)))
 	switch {
 	case used < most*9/10 && fit >= c.Open():
 		return ""

@@ -64,7 +64,7 @@ func (b *backend) moneyHold(ctx context.Context, run jobs.Run, now time.Time) (h
 	}
 	for _, x := range caps {
 		if slices.Contains(x.Stopped, run.Spec.Class) && (x.End.IsZero() || x.End.After(h.until)) {
-			h = hold{why: stoppedSentence(x, now), until: x.End, unsure: true}
+			h = hold{why: stoppedSentence(x, run, now), until: x.End, unsure: true}
 			if x.End.IsZero() {
 				break // nothing lasts longer
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
@@ -70,6 +71,7 @@ type spending struct {
 	Calls    int64                  `json:"calls"`
 	AtEnd    int64                  `json:"month_end_micro_usd,omitempty"` // of the month, if the last days go on; 0 when not asked from its beginning
 	Caps     []scheduler.CapOutlook `json:"caps"`
+	runs     map[string]jobs.Run    // by node, of caps of runs
 	By       string                 `json:"by"`
 	Spenders []spender              `json:"spenders"`
 }
@@ -91,7 +93,7 @@ func (b *backend) spending(ctx context.Context, by, since string, now time.Time)
 	for _, s := range samples {
 		v.MicroUSD, v.Calls = v.MicroUSD+s.MicroUSD, v.Calls+s.Calls
 	}
-	if v.Caps, err = b.control().Spend(ctx); err != nil {
+	if v.Caps, v.runs, err = b.capsNow(ctx); err != nil {
 		return nil, err
 	}
 	if from.Equal(first) {
@@ -152,11 +154,25 @@ func (v *spending) print(f *factory) {
 	}
 	section(f.Out, "caps", v.capTable(f.now()))
 	for _, c := range v.Caps {
-		if s := stoppedSentence(c.CapState, f.now()); s != "" {
+		if s := stoppedSentence(c.CapState, v.runs[c.Node], f.now()); s != "" {
 			fmt.Fprintf(f.Out, "%s.\n", s)
 		}
 	}
 	section(f.Out, "spent by "+v.By, v.byTable())
+}
+
+// capsNow are the money limits, and the runs by node whose own are among them.
+func (b *backend) capsNow(ctx context.Context) ([]scheduler.CapOutlook, map[string]jobs.Run, error) {
+	caps, err := b.control().Spend(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var nodes []string
+	for _, c := range caps {
+		nodes = append(nodes, c.Node)
+	}
+	runs, err := b.runsAt(ctx, nodes)
+	return caps, runs, err
 }
 
 // capTable is each money limit with what is spent and held of it.
@@ -185,11 +201,32 @@ func (v *spending) capTable(now time.Time) *dataTable {
 	return t
 }
 
+// runStopped says of a run what of its own cap is spent, and what lets more of its rows
+// go: a higher cap, or answers with a bound where a call holds what the longest costs.
+func runStopped(c limiter.CapState, run jobs.Run) string {
+	money, s := usdApart(c.Used-c.Held, c.Amount, c.Held), "waits for budget: "
+	s += fmt.Sprintf("%s of --max-cost %s is spent", money[0], money[1])
+	if c.Held > 0 {
+		s += fmt.Sprintf(", %s held by calls under way", money[2])
+	}
+	if c.Used < c.Amount && c.Next > 0 {
+		s += fmt.Sprintf("; the next may cost %s", usd(c.Next))
+	}
+	s += fmt.Sprintf(". nightshift set %s --max-cost DOLLARS lets more go", typed(run))
+	if c.Next > 0 && run.Spec.Settings.MaxOutputTokens == 0 && run.Spec.Kind != jobs.Embed {
+		s += "; --max-output-tokens N at enqueue makes calls hold less"
+	}
+	return s
+}
+
 // stoppedSentence says what waits for money, and what lets it go on; "" when
 // nothing does.
-func stoppedSentence(c limiter.CapState, now time.Time) string {
-	if len(c.Stopped) == 0 {
+func stoppedSentence(c limiter.CapState, run jobs.Run, now time.Time) string {
+	switch {
+	case len(c.Stopped) == 0:
 		return ""
+	case c.Node == "run/"+run.ID && c.Name == "usd_total":
+		return runStopped(c, run)
 	}
 	money, at := usdApart(c.Used-c.Held, c.Amount, c.Soft, c.Held), ""
 	held := ""
@@ -209,8 +246,8 @@ func stoppedSentence(c limiter.CapState, now time.Time) string {
 		by = ""
 	}
 	higher := fmt.Sprintf("nightshift spend set %s %s DOLLARS", shownTarget(c.Node), c.Name)
-	if run, is := strings.CutPrefix(c.Node, "run/"); is && c.Name == "usd_total" {
-		higher = fmt.Sprintf("nightshift set %s --max-cost DOLLARS", run)
+	if id, is := strings.CutPrefix(c.Node, "run/"); is && c.Name == "usd_total" {
+		higher = fmt.Sprintf("nightshift set %s --max-cost DOLLARS", id)
 	}
 	return fmt.Sprintf("%s wait for budget: %s of %s is spent%s (%s%s). They go on %swithin seconds of a higher cap: %s",
 		strings.Join(c.Stopped, ", "), money[0], money[1], held, c, at, by, higher)

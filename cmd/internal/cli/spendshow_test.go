@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini/geminitest"
 )
@@ -15,19 +16,40 @@ import (
 func TestStoppedSentence(t *testing.T) {
 	t.Parallel()
 	c := limiter.CapState{Node: "tenant/acme", Name: "usd_per_month", Used: 17_600, Soft: 18_400, Limit: limiter.Limit{Amount: 20_000}, Stopped: []string{"bulk"}, Next: 4_000}
-	got := stoppedSentence(c, time.Now())
+	got := stoppedSentence(c, jobs.Run{}, time.Now())
 	want := "bulk wait for budget: $0.0176 of $0.0200 is spent (usd_per_month of tenant/acme; they stop at $0.0184, " +
 		"the rest is for those who wait for answers; the next call may cost up to $0.004000). "
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c.Held = 16_000
-	if got := stoppedSentence(c, time.Now()); !strings.HasPrefix(got, "bulk wait for budget: $0.0016 of $0.0200 is spent and $0.0160 held by calls under way, ") {
+	if got := stoppedSentence(c, jobs.Run{}, time.Now()); !strings.HasPrefix(got, "bulk wait for budget: $0.0016 of $0.0200 is spent and $0.0160 held by calls under way, ") {
 		t.Errorf("what is held is said to be spent: %q", got)
 	}
 	c.Used, c.Held = 18_400, 0
-	if got := stoppedSentence(c, time.Now()); strings.Contains(got, "the next call") {
+	if got := stoppedSentence(c, jobs.Run{}, time.Now()); strings.Contains(got, "the next call") {
 		t.Errorf("at the end of what it may have: %q", got)
+	}
+}
+
+// TestRunStopped: a run that waits for its own cap is called by its name, in lines that
+// fit, and whoever set no bound to answers hears that one lets more calls go.
+func TestRunStopped(t *testing.T) {
+	t.Parallel()
+	c := limiter.CapState{Node: "run/mx3", Name: "usd_total", Used: 620_000, Held: 590_000, Limit: limiter.Limit{Amount: 1_000_000}, Stopped: []string{"bulk"}, Next: 590_000}
+	run := jobs.Run{ID: "mx3", Spec: jobs.Spec{Name: "night"}}
+	want := "waits for budget: $0.03 of --max-cost $1.00 is spent, $0.59 held by calls under way; the next may cost $0.59. " +
+		"nightshift set night --max-cost DOLLARS lets more go"
+	if got := stoppedSentence(c, run, time.Now()); got != want+"; --max-output-tokens N at enqueue makes calls hold less" {
+		t.Errorf("%q", got)
+	}
+	run.Spec.Settings.MaxOutputTokens = 100
+	table := newTable("RUN", "night")
+	table.row("model", "x")
+	table.row("but", stoppedSentence(c, run, time.Now()))
+	table.wrap(100, "but")
+	if got := table.rows[1][1]; strings.ReplaceAll(got, "\n", " ") != want || table.width() > 100 {
+		t.Errorf("%d columns: %q", table.width(), got)
 	}
 }
 

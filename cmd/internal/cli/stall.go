@@ -55,6 +55,11 @@ func (b *backend) sayStall(ctx context.Context, s *streams, x *stall, run jobs.R
 		}
 		why = h.why
 	}
+	if why == "" && c[jobs.Waiting] > 0 && c[jobs.Running] == 0 {
+		if why, err = b.waitsFor(ctx, run, now); err != nil {
+			return
+		}
+	}
 	if x.said = why != ""; x.said {
 		s.say("%s does not move: %s", run.Title(), why)
 	}

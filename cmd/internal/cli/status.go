@@ -67,6 +67,7 @@ type runStatus struct {
 	Created  time.Time         `json:"created"`
 	Workers  int               `json:"workers"`
 	Hold     string            `json:"hold,omitempty"`       // what keeps the whole lane from working
+	WaitsFor string            `json:"waits_for,omitempty"`  // while it waits for quota: which limit, and until when; of one run only
 	ETA      *time.Time        `json:"eta,omitempty"`        // as an outlook has it; not known while nothing comes through
 	Kept     *time.Time        `json:"kept_until,omitempty"` // when it has ended and retention removes it
 	Flex     *worker.FlexState `json:"flex_left,omitempty"`  // of one that goes by flex, while its rows go by standard
@@ -78,6 +79,7 @@ type runStatus struct {
 	counts   jobs.Counts
 	hold     hold
 	lane     string
+	updated  time.Time // when its rows were last changed from without
 	path     limiter.Path
 	nodes    []limiter.NodeState // with limits, on its way; of open runs
 	gates    []gate              // timetables that its rows go by
@@ -94,7 +96,7 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 	}
 	st := runStatus{
 		ID: r.ID, Name: r.Spec.Name, Model: r.Spec.Model, Priority: r.Spec.Priority, Class: r.Spec.Class, Feature: r.Spec.Feature,
-		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, path: runPath(r),
+		Rows: r.Rows, States: map[string]int64{}, Created: r.Created, counts: counts, lane: r.Spec.Lane, updated: r.Updated, path: runPath(r),
 		project: b.otherProject(r), Planned: r.Planned, deadline: r.Spec.Steer.Deadline, gates: append(b.conf.gatesOf(r.Spec), starting{r.Spec.Steer}),
 	}
 	if r.Spec.Steer.Stops() {
@@ -145,6 +147,9 @@ func (b *backend) statuses(ctx context.Context) ([]runStatus, []worker.WorkerInf
 	return list, fleet, b.onTheWay(ctx, list)
 }
 
+// forQuota is the phase of a run of which rows wait and none is at work.
+const forQuota = "waiting for quota"
+
 // phase says in a word what the run is doing.
 func (s runStatus) phase() string {
 	switch c := s.counts; {
@@ -167,7 +172,7 @@ func (s runStatus) phase() string {
 	case s.Hold != "":
 		return s.Hold
 	case c[jobs.Waiting] > 0:
-		return "waiting for quota"
+		return forQuota
 	}
 	return "queued"
 }
@@ -252,7 +257,12 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	t.row("rows", countsLine(s.counts))
 	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
 	t.row("workers", servedBy(workers, slots, be.living(fleet)))
-	t.row("state", s.phase())
+	if s.phase() == forQuota {
+		if s.WaitsFor, err = be.waitsFor(ctx, run, now); err != nil {
+			return err
+		}
+	}
+	t.row("state", s.phase()+after(": ", s.WaitsFor))
 	if err := be.steerRows(ctx, t, run, s.counts, now); err != nil {
 		return err
 	}
@@ -285,6 +295,7 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 		t.row("done by", "about "+clock(*s.ETA, now))
 	}
 	t.row("next", nextCommand(run, s))
+	t.wrap(100, "state")
 	return o.print(t, s)
 }
 

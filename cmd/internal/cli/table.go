@@ -130,6 +130,41 @@ func (t *dataTable) fold(most int, cols ...string) {
 	}
 }
 
+// wrap breaks the second cell of rows with one of these labels at words, so that the
+// table is at most so wide there.
+func (t *dataTable) wrap(most int, labels ...string) {
+	left := text.LongestLineLen(t.head[0])
+	for _, r := range t.rows {
+		left = max(left, text.LongestLineLen(r[0]))
+	}
+	for _, r := range t.rows {
+		if slices.Contains(labels, r[0]) {
+			r[1] = inLines(r[1], most-left-2)
+		}
+	}
+}
+
+// inLines is text in lines of at most so many columns, as far as its words are.
+func inLines(s string, most int) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && text.StringWidth(line)+1+text.StringWidth(word) > most {
+			lines, line = append(lines, line), ""
+		}
+		line += after(map[bool]string{true: " "}[line != ""], word)
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// after is s behind a mark that parts it from what stands before; "" for nothing.
+func after(mark, s string) string {
+	if s == "" {
+		return ""
+	}
+	return mark + s
+}
+
 func (t *dataTable) width() int {
 	sum := 2 * (len(t.head) - 1)
 	for c, name := range t.head {

@@ -52,6 +52,17 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
+// lastWords is a time that follows "the last": "minute", "5 minutes", "1m30s".
+func lastWords(d time.Duration) string {
+	switch {
+	case d == time.Minute:
+		return "minute"
+	case d > 0 && d < time.Hour && d%time.Minute == 0:
+		return plural(int(d/time.Minute), "minute")
+	}
+	return ago(d)
+}
+
 // usd prints micro-dollars.
 func usd(micro int64) string {
 	switch {

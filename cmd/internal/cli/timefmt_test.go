@@ -7,6 +7,16 @@ import (
 	"nightshift/limiter/gemini"
 )
 
+// TestLastWords: what follows "the last" is how people say it.
+func TestLastWords(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{time.Minute: "minute", 5 * time.Minute: "5 minutes", 90 * time.Second: "1m30s", 30 * time.Second: "30s"} {
+		if got := lastWords(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
 func TestPacificReset(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ now, want string }{

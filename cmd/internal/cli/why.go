@@ -20,19 +20,26 @@ type whyOptions struct {
 	*factory
 	What string
 	Run  string
+	Row  bool // What is a row of Run, and nothing else
 }
 
 func newWhyCmd(f *factory) *cobra.Command {
 	o := &whyOptions{factory: f}
 	cmd := &cobra.Command{
-		Use:   "why RUN|ROW|CLASS|LANE|QUEUE|TRACE",
+		Use:   "why RUN|ROW|CLASS|LANE|QUEUE|TRACE | why RUN ROW",
 		Short: "Say what something waits for, and until when",
-		Long: "Says in a sentence what a run, a row (of the latest run, or of --run), a lane (a model) or a queue waits\n" +
-			"for, and until when; or what became of a call, by its trace id (the answer's x-nightshift-trace-id), as far as it\n" +
-			"was made on this machine.",
-		Args: cobra.ExactArgs(1),
+		Long: "Says in a sentence what a run, a row, a lane (a model) or a queue waits for, and until when; or what\n" +
+			"became of a call, by its trace id (the answer's x-nightshift-trace-id), as far as it was made on this\n" +
+			"machine. Rows of several runs may have the same name: a row alone is looked for in the latest run,\n" +
+			"and RUN ROW names one of another.",
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.What = args[0]
+			if o.What = args[len(args)-1]; len(args) == 2 {
+				if cmd.Flags().Changed("run") {
+					return usageErrorf("--run %s and %s both name a run: leave one out", o.Run, args[0])
+				}
+				o.Run, o.Row = args[0], true
+			}
 			return runWhy(cmd.Context(), o)
 		},
 	}
@@ -48,6 +55,9 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 		return err
 	}
 	defer be.close()
+	if o.Row {
+		return o.rowOf(ctx, be)
+	}
 	if done, err := o.lane(ctx, be); done || err != nil {
 		return err
 	}
@@ -84,6 +94,22 @@ func runWhy(ctx context.Context, o *whyOptions) error {
 		return err
 	}
 	return o.nothing(be.conf, "no run, no row of "+run.Title()+" (--run names another run)")
+}
+
+// rowOf explains the row of a run that was named with it.
+func (o *whyOptions) rowOf(ctx context.Context, be *backend) error {
+	run, err := be.store.Find(ctx, o.Run)
+	if err != nil {
+		return err
+	}
+	row, err := be.store.Row(ctx, run.ID, o.What)
+	if errors.Is(err, jobs.ErrNoRow) {
+		return fmt.Errorf("run %s has no row %q", run.Title(), o.What)
+	}
+	if err != nil {
+		return err
+	}
+	return o.row(ctx, be, run, row)
 }
 
 // nothing says where a name was looked for in vain.

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
@@ -17,24 +19,47 @@ func (o *whyOptions) explainRun(ctx context.Context, be *backend, run jobs.Run) 
 	if err != nil || h.why != "" || lane.Scope() != be.conf.scope() {
 		return firstError(err, o.explainLane(ctx, be, run.Spec.Lane))
 	}
-	s, err := be.lim.State(ctx, lane)
+	e, step, err := be.runWay(ctx, run, lane)
 	if err != nil {
 		return err
-	}
-	e := &explained{Class: run.Spec.Class, Path: runPath(run), Feature: run.Spec.Feature, Amounts: costsIn(s.Leaves).amounts()}
-	q := limiter.Request{Lane: lane, Class: e.Class, Path: e.Path, Feature: e.Feature, Amounts: e.Amounts}
-	if e.Explanation, err = be.lim.Explain(ctx, q); err != nil {
-		return err
-	}
-	step := tightestStep(e)
-	if strings.HasPrefix(step.node, "feature/") {
-		if step.features, err = be.features(ctx); err != nil {
-			return err
-		}
 	}
 	fmt.Fprintln(o.Out, o.laneSentence(be.conf, e.Lane, step))
 	o.printThrottles(e.Lane)
 	return nil
+}
+
+// waitsFor is the limit that the waiting rows of a run wait for, and until when, without
+// a full stop; "" where none holds them up, or the lane is not ours to read.
+func (b *backend) waitsFor(ctx context.Context, run jobs.Run, now time.Time) (string, error) {
+	lane, err := limiter.ParseLane(run.Spec.Lane)
+	if err != nil || lane.Scope() != b.conf.scope() {
+		return "", nil
+	}
+	e, step, err := b.runWay(ctx, run, lane)
+	if errors.Is(err, limiter.ErrUnknownLane) {
+		return "", nil
+	}
+	if err != nil || step.limit.Name == "" || step.waits(e.Lane.Leaves) == 0 {
+		return "", err
+	}
+	return strings.TrimSuffix(laneWait(e.Lane, step, now), "."), nil
+}
+
+// runWay is a run's way through its limits, and the tightest of them.
+func (b *backend) runWay(ctx context.Context, run jobs.Run, lane limiter.Lane) (e *explained, step wayStep, err error) {
+	s, err := b.lim.State(ctx, lane)
+	if err != nil {
+		return nil, step, err
+	}
+	e = &explained{Class: run.Spec.Class, Path: runPath(run), Feature: run.Spec.Feature, Amounts: costsIn(s.Leaves).amounts()}
+	q := limiter.Request{Lane: lane, Class: e.Class, Path: e.Path, Feature: e.Feature, Amounts: e.Amounts}
+	if e.Explanation, err = b.lim.Explain(ctx, q); err != nil {
+		return nil, step, err
+	}
+	if step = tightestStep(e); strings.HasPrefix(step.node, "feature/") {
+		step.features, err = b.features(ctx)
+	}
+	return e, step, err
 }
 
 // features are those of the runs, by run.

@@ -24,6 +24,7 @@ const OverridesOnPage = 100
 // OverrideView is a value that stands over the configuration.
 type OverrideView struct {
 	Target, Name, Value, Configured string
+	Run                             string // the name of the run that is the target; "" for others
 	By, Reason                      string
 	At                              time.Time
 	Provider                        bool // the provider taught it
@@ -33,8 +34,9 @@ type OverrideView struct {
 // CapView is a limit on money.
 type CapView struct {
 	Target, Name string
-	Cap, Spent   int64 // micro-dollars
-	AtEnd        int64 // what will be spent if that goes on; 0: not known
+	Run          string // the name of the run that is the target; "" for others
+	Cap, Spent   int64  // micro-dollars
+	AtEnd        int64  // what will be spent if that goes on; 0: not known
 	Level        Level
 	Note         string
 }

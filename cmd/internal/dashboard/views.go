@@ -190,6 +190,7 @@ type RunView struct {
 	Waiting  int64     // for quota, a pause or another attempt
 	Open     bool      // some rows have not ended
 	ETA      time.Time // zero: unknown or ended
+	Ended    time.Time // zero: unknown or open
 	Note     string    // "waiting for quota", "done in 1h 12m"
 	Model    string
 	Feature  string
