@@ -211,6 +211,7 @@ type session struct {
 	embedded *embedded // nil with a shared Redis
 	keep     context.CancelFunc
 	kept     chan struct{}
+	sampleOf jobs.Priority // what the rows of its sample have, were they enqueued; "" without one
 }
 
 // openSession starts the embedded Redis or reaches the configured one.

@@ -66,6 +66,7 @@ func runSample(ctx context.Context, f *factory, o *sampleOptions, cmd *cobra.Com
 		return err
 	}
 	defer s.close()
+	s.sampleOf = b.Spec.Priority
 	picked, err := o.pick(ctx, b, f.now())
 	if err != nil {
 		return err

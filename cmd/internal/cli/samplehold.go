@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 	"nightshift/worker"
 )
 
@@ -47,8 +49,11 @@ func (x *sampleHold) due(done int64, now time.Time) bool {
 // heldSample is the error for a sample that does not go on for long; nil for other
 // runs, and while it goes on or will soon.
 func (s *session) heldSample(ctx context.Context, x *sampleHold, run jobs.Run, c jobs.Counts, own worker.WorkerInfo, st worker.Stats, now time.Time) error {
-	if !run.Spec.Sample || !x.due(c.Total()-c.Open(), now) || st.InFlight > 0 {
+	if !run.Spec.Sample || !x.due(c.Total()-c.Open(), now) {
 		return nil
+	}
+	if err := s.queueHold(ctx, run, now); err != nil || st.InFlight > 0 {
+		return ignoreEnd(ctx, err)
 	}
 	pauses, err := s.lim.Pauses(ctx)
 	if err != nil {
@@ -66,6 +71,25 @@ func (s *session) heldSample(ctx context.Context, x *sampleHold, run jobs.Run, c
 		return nil
 	}
 	return &codedError{exitStopped, &heldError{why}}
+}
+
+// queueHold is the error for a sample whose rows would wait in a paused queue, were
+// they enqueued: who paused that queue wants no calls of it, and a sample, which has a
+// queue of its own, is no way around.
+func (s *session) queueHold(ctx context.Context, run jobs.Run, now time.Time) error {
+	if s.sampleOf == "" {
+		return nil
+	}
+	pauses, err := s.lim.Pauses(ctx)
+	if err != nil {
+		return err
+	}
+	run.Spec.Priority = s.sampleOf
+	pauses = slices.DeleteFunc(pauses, func(p limiter.Pause) bool { return p.Lane == "" })
+	if p := pauseOf(pauses, run); p != nil {
+		return &codedError{exitStopped, &heldError{pauseSentence(p, now)}}
+	}
+	return nil
 }
 
 // longHold is why a hold is not waited for; "" for one that is.

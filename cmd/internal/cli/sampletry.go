@@ -63,6 +63,9 @@ func (s *session) tryOpen(ctx context.Context, f *factory, run jobs.Run, name st
 	if err != nil || counts.Open() == 0 {
 		return err
 	}
+	if err := s.queueHold(ctx, run, f.now()); err != nil {
+		return err
+	}
 	f.say("trying %s of %s with real calls", plural(int(counts.Open()), "row"), name)
 	if sink == nil { // an interface that holds a nil pointer is not nil
 		return s.work(ctx, f, run, nil)
