@@ -16,6 +16,7 @@ type ending struct {
 	waits string // Waits.encode
 	sum   string // of the row's id and fields, see fieldsSum
 	tries int    // Result.Attempts
+	paid  int64  // micro-dollars, Result.MicroUSD
 	value []byte // state and line
 	good  string // see goodEnd
 
@@ -64,6 +65,9 @@ func endOf(t Task, r Result) (ending, error) {
 	}
 	e.value, e.drop, e.cause, e.good = pack(e.state, line), len(r.Fields) > 0, causeOf(r, e.state), goodEnd(r, e.state)
 	e.tries, e.sum = r.Attempts, fieldsSum(r.Row+"\x00"+string(r.Fields))
+	if r.MicroUSD != nil {
+		e.paid = *r.MicroUSD
+	}
 	if e.state != Cached { // what it says was waited for the answer's first row
 		e.waits = WaitsOf(r.WaitsMS).encode()
 	}
@@ -118,14 +122,14 @@ func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool,
 
 // finishSome runs the script for some of es, and says what it answered for each.
 func (s *Store) finishSome(ctx context.Context, run string, es []ending, some []int) ([]any, error) {
-	args := make([]any, 0, 1+10*len(some))
+	args := make([]any, 0, 1+11*len(some))
 	args = append(args, runPrefix(run))
 	for _, i := range some {
 		e, drop := es[i], "0"
 		if e.drop {
 			drop = "1"
 		}
-		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.waits, e.sum, e.tries, e.value)
+		args = append(args, e.Index, e.Gen, int(e.state), drop, e.cause, e.good, e.waits, e.sum, e.tries, e.paid, e.value)
 	}
 	keys := []string{countKey(run), endKey(run), runKey(run), brakeKey(run), goodKey(run)}
 	out, err := s.call(ctx, finishScript, keys, args, len(some)+2)

@@ -143,3 +143,10 @@ func (s *Store) Lost(ctx context.Context, run string) (int64, error) {
 func (s *Store) Attempts(ctx context.Context, run string) (int64, error) {
 	return s.field(ctx, run, "attempts")
 }
+
+// Paid is what the results of the run's rows say that their calls have cost, in
+// micro-dollars; those of former ends, of rows that were tried again, are in it. A worker
+// that dies may have counted less of it elsewhere.
+func (s *Store) Paid(ctx context.Context, run string) (int64, error) {
+	return s.field(ctx, run, "paid")
+}

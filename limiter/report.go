@@ -27,6 +27,10 @@ type cut struct {
 // that has none: more than any fleet makes.
 const unboundCalls = 10_000
 
+// Unbound tells of a limit of calls at once that nobody has set: feedback of the provider
+// brought it about.
+func (l Limit) Unbound() bool { return l.Unit == Concurrency && l.Amount == unboundCalls }
+
 // unit is that of the minute limit that was refused; NumUnits for none.
 func (f Feedback) unit() Unit {
 	for _, s := range shorthands {

@@ -28,6 +28,13 @@ func lowered(ppm int64) []limiter.LaneState {
 	return []limiter.LaneState{{Lane: limiter.Lane{Provider: "gemini", Project: "p", Region: "global", Model: "flash"}, Limits: []limiter.LimitState{l}}}
 }
 
+// fewCalls is a lane whose calls at once feedback holds at 19, and nobody has bound them.
+func fewCalls() []limiter.LaneState {
+	l := lowered(998_100)
+	l[0].Limits[0].Limit, l[0].Limits[0].Name = limiter.Limit{Unit: limiter.Concurrency, Window: limiter.Held, Amount: 10_000}, "concurrency"
+	return l
+}
+
 func capAt(used int64, node string) []CapOutlook {
 	return []CapOutlook{{CapState: limiter.CapState{Node: node, Name: "usd_per_day", Used: used, Soft: 9_200_000,
 		Limit: limiter.Limit{Unit: limiter.MicroUSD, Window: limiter.Day, Amount: 10_000_000}, End: alertNow.Add(time.Hour)}}}
@@ -80,6 +87,7 @@ func TestFindings(t *testing.T) {
 		"key refused":                 {f: AlertFacts{Breakers: []limiter.BreakerState{{Reason: limiter.ReasonCredentials, Detail: "API key expired"}}}, want: "credentials|the whole project|API key expired|nightshift resume bulk"},
 		"no money":                    {f: AlertFacts{Breakers: []limiter.BreakerState{{Reason: limiter.ReasonSpend}}}},
 		"limit lowered":               {f: AlertFacts{Lanes: lowered(200_000)}, want: "limits_lower|flash rpm|rpm of flash is held at about 800 of 1,000|nightshift quota set flash rpm=800"},
+		"calls at once, set by none":  {f: AlertFacts{Lanes: fewCalls()}, want: "limits_lower|flash concurrency|about 19 calls to flash run at once for now, since the provider is short of capacity|nightshift why flash"},
 		"limit lowered a little":      {f: AlertFacts{Lanes: lowered(49_000)}},
 		"limit as it should be":       {f: AlertFacts{Lanes: lowered(0)}},
 		"the provider's own number":   {f: AlertFacts{Lanes: lowered(200_000), Bypass: []BypassEstimate{{Lane: "gemini/p/global/flash", Quota: 300, Configured: 1000}}}, want: "limits_lower|flash rpm|the provider allows 300 rpm on flash|nightshift quota set flash rpm=300"},

@@ -67,6 +67,11 @@ func (r AlertRules) limits(f AlertFacts) (out []finding) {
 			}
 			left := x.Amount - x.Amount*x.Lowered.PPM/1_000_000
 			text := fmt.Sprintf("%s of %s is held at about %s of %s, since the provider refused more; if that is its limit", x.Name, l.Lane.Model, humanize.Comma(left), humanize.Comma(x.Amount))
+			if x.Unbound() {
+				out = append(out, finding{hold: r.Lowered, Alert: Alert{Kind: AlertLimits, Subject: l.Lane.Model + " " + x.Name, Command: "nightshift why " + l.Lane.Model,
+					Text: fmt.Sprintf("about %s calls to %s run at once for now, since the provider is short of capacity; one more each second in which they are needed", humanize.Comma(left), l.Lane.Model)}})
+				continue
+			}
 			add(l.Lane.Model, x.Name, left, finding{hold: r.Lowered, Alert: Alert{Text: text}})
 		}
 	}

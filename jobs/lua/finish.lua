@@ -9,7 +9,7 @@
 --   the run ('' otherwise); key, id and time (16 bytes) by which other
 --   runs find a good result ('': they do not); what the row waited (see waits.go);
 --   SHA-1 of "row id NUL fields" as the result has them; how often it was attempted;
---   the result: new state (a byte) and line
+--   what its calls cost (micro-dollars); the result: new state (a byte) and line
 --
 -- Returns 1 or 0 per row, or the "row id NUL fields" that it has by now, where an
 -- update has changed them: nothing was done, and the result is to carry these. Then
@@ -18,7 +18,7 @@
 -- one that left the run keeps it for its return, without a state.
 local prefix = ARGV[1]
 local DONE, CACHED, TRUNCATED, EXPIRED, CANCELLED = 5, 6, 9, 10, 11
-local out, delta, ends, goods, bytes, missed, attempts = {}, {}, {}, {}, 0, 0, 0
+local out, delta, ends, goods, bytes, missed, attempts, paid = {}, {}, {}, {}, 0, 0, 0, 0
 
 -- What the brake has counted: last, the last rows that ended, '1' for a bad one;
 -- bad, how many of those; same, the rows for each cause since the last good one.
@@ -116,7 +116,7 @@ local function waited(n, text)
   end
 end
 
-for i = 2, #ARGV, 10 do
+for i = 2, #ARGV, 11 do
   local n, gen, to = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local key, at = prefix .. 'row:' .. math.floor(n / 65536), (n % 65536) * 3
   local state, hi, lo = string.byte(redis.call('GETRANGE', key, at, at + 2), 1, 3)
@@ -130,8 +130,9 @@ for i = 2, #ARGV, 10 do
     out[#out + 1] = fields
   elseif ends_now then
     redis.call('SETRANGE', key, at, string.char(to))
-    store(bucket, n, gen, ARGV[i + 9])
+    store(bucket, n, gen, ARGV[i + 10])
     attempts = attempts + tonumber(ARGV[i + 8])
+    paid = paid + tonumber(ARGV[i + 9])
     waited(n, ARGV[i + 6])
     if good and ARGV[i + 3] == '1' then
       redis.call('HDEL', prefix .. 'fld:' .. bucket, n)
@@ -151,7 +152,7 @@ for i = 2, #ARGV, 10 do
     end
   else
     if late and state == 0 then
-      store(bucket, n, 1, ARGV[i + 9])
+      store(bucket, n, 1, ARGV[i + 10])
     end
     out[#out + 1] = 0
   end
@@ -161,6 +162,9 @@ if bytes ~= 0 then
 end
 if attempts > 0 then
   redis.call('HINCRBY', KEYS[3], 'attempts', attempts)
+end
+if paid > 0 then
+  redis.call('HINCRBY', KEYS[3], 'paid', string.format('%d', paid))
 end
 if missed > 0 then
   redis.call('HINCRBY', KEYS[3], 'missed', missed)

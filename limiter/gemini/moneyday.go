@@ -27,7 +27,7 @@ type MoneySample struct {
 	Feature string `json:"feature"` // OtherFeature, as tenant and run, beyond what a day tells apart
 	Tenant  string `json:"tenant"`  // "" for calls of no tenant
 	Run     string `json:"run"`     // "" for calls of no run
-	Tier    string `json:"tier"`    // that served: "standard", "flex", …
+	Tier    string `json:"tier"`    // that served: "standard", "flex", …; TierNone of calls that were refused
 
 	MicroUSD     int64 `json:"micro_usd"` // by the price book, else as settled
 	Calls        int64 `json:"calls"`     // that were sent
@@ -89,6 +89,9 @@ func (m *Meter) noteMoney(r Record, key usageKey) {
 	}
 }
 
+// TierNone is that of calls which the provider refused: no tier served them.
+const TierNone = "none"
+
 // standardTier serves what asks for nothing else.
 const standardTier = "standard"
 
@@ -101,10 +104,13 @@ func tierField(tier string) string {
 }
 
 func (r Record) servedBy() string {
-	if r.Usage == nil {
-		return ""
+	switch {
+	case r.Usage != nil:
+		return r.Usage.Tier
+	case r.Status >= 400:
+		return TierNone
 	}
-	return r.Usage.Tier
+	return ""
 }
 
 // moneyOf finds a count, and with too many of them the one of the rest.

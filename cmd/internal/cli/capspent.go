@@ -28,7 +28,8 @@ func (b *backend) countSpent(ctx context.Context, run jobs.Run, before int64, no
 		Lane: lane, Node: "run/" + run.ID, Class: run.Spec.Class, Unit: limiter.MicroUSD, Window: limiter.Ever, Start: time.UnixMilli(0), Used: used}}})
 }
 
-// moneyOf is what a run's calls have cost so far, in micro-dollars.
+// moneyOf is what a run's calls have cost so far, in micro-dollars: as workers counted
+// them, and never less than its results say. A worker that is killed counts less.
 func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (sum int64, err error) {
 	zone := b.conf.spendZone()
 	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), run.Created.In(zone), now.In(zone))
@@ -37,7 +38,11 @@ func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (sum
 			sum += s.MicroUSD
 		}
 	}
-	return sum, err
+	if err != nil {
+		return 0, err
+	}
+	paid, err := b.store.Paid(ctx, run.ID)
+	return max(sum, paid), err
 }
 
 // readEnded adds when a run ended and what its calls have cost.

@@ -109,8 +109,11 @@ type reportTier struct {
 	MicroUSD int64  `json:"micro_usd"`
 }
 
-// addTier counts a sample of the run's money; the order is that of the names.
+// addTier counts a sample of the run's money, if a tier served it; the order is that of the names.
 func (c *reportCost) addTier(s gemini.MoneySample) {
+	if s.Tier == gemini.TierNone {
+		return
+	}
 	at, found := slices.BinarySearchFunc(c.Tiers, s.Tier, func(t reportTier, name string) int { return strings.Compare(t.Tier, name) })
 	if !found {
 		c.Tiers = slices.Insert(c.Tiers, at, reportTier{Tier: s.Tier})

@@ -101,7 +101,9 @@ func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 			r.Cost.Input, r.Cost.Output = r.Cost.Input+s.InputTokens, r.Cost.Output+s.OutputTokens
 		}
 	}
-	return nil
+	paid, err := b.store.Paid(ctx, r.Run.ID)
+	r.Cost.MicroUSD = max(r.Cost.MicroUSD, paid) // a worker that is killed counts less
+	return err
 }
 
 // reportEnd is when the last row ended: as the hooks were told, or as its result says.

@@ -109,7 +109,7 @@ func TestReportOfTiers(t *testing.T) {
 	t.Parallel()
 	r := sampleReport()
 	r.Cost.Tiers = nil
-	for _, s := range []gemini.MoneySample{{Tier: "standard", Calls: 2, MicroUSD: 20_000}, {Tier: "flex", Calls: 1, MicroUSD: 30_000}, {Tier: "flex", Calls: 3, MicroUSD: 10_000}} {
+	for _, s := range []gemini.MoneySample{{Tier: "standard", Calls: 2, MicroUSD: 20_000}, {Tier: "flex", Calls: 1, MicroUSD: 30_000}, {Tier: gemini.TierNone, Calls: 9}, {Tier: "flex", Calls: 3, MicroUSD: 10_000}} {
 		r.Cost.addTier(s)
 		if len(r.Cost.Tiers) == 1 && r.tierNote() != "" {
 			t.Errorf("nobody asked: %q", r.tierNote())

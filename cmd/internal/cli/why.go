@@ -171,6 +171,9 @@ func laneWait(s limiter.LaneState, tightest wayStep, now time.Time) string {
 	case waits == 0:
 		return fmt.Sprintf("nothing of %s waits for quota.", tightest.node)
 	}
+	if l.Window == limiter.Held && tightest.room > 0 {
+		return n + " wait for their turn; no limit is full now."
+	}
 	used := fmt.Sprintf("%s of %s used%s%s, %s held for others", amount(l.Unit, l.Used), amount(l.Unit, inForce(l)), inWindow(l.Window), loweredNote(l), amount(l.Unit, heldForOthers(l)))
 	if tightest.room > 0 {
 		return fmt.Sprintf("%s wait and go one by one as %s allows: %s.", n, tightest.name(), used)

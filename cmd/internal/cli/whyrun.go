@@ -119,8 +119,12 @@ func (s wayStep) binds(o wayStep, leaves []limiter.LeafState) bool {
 	return ratio(s.room, max(1, s.limit.Amount)) < ratio(o.room, max(1, o.limit.Amount))
 }
 
-// short tells that a limit has no room for all that waits for it.
+// short tells that a limit has no room for all that waits for it. Calls at once are given
+// back all the time: with room for one they hold nobody up.
 func (s wayStep) short(leaves []limiter.LeafState) bool {
+	if s.limit.Window == limiter.Held && s.room > 0 {
+		return false
+	}
 	return s.waits(leaves)*s.needs > s.room
 }
 
