@@ -53,7 +53,26 @@ func encodingHint(b []byte, at int, option bool) string {
 	if option {
 		give = "give --encoding " + strings.Join(names, ", or --encoding ") + ", or "
 	}
-	return fmt.Sprintf("it looks like %s: %ssave the file as UTF-8 (iconv -f %s -t utf-8 FILE > NEW)", strings.Join(names, " or "), give, names[0])
+	return fmt.Sprintf("it looks like %s: %ssave the file as UTF-8 (iconv -f %s -t utf-8 FILE > NEW)", strings.Join(names, " or "), give, names[0]) + readEachWay(names, lineOf(b, at))
+}
+
+// readEachWay shows a line as each of several encodings has it: only a person knows
+// which is the text. "" for one.
+func readEachWay(names []string, line []byte) string {
+	if len(names) < 2 {
+		return ""
+	}
+	var ways []string
+	for _, name := range names {
+		enc, err := lookupEncoding(name)
+		if err != nil {
+			continue
+		}
+		text, _ := enc.NewDecoder().Bytes(line)
+		r := []rune(strings.TrimSpace(string(text)))
+		ways = append(ways, fmt.Sprintf("as %s %q", name, string(r[:min(30, len(r))])))
+	}
+	return "\n    look which is right: the line is " + strings.Join(ways, ", ")
 }
 
 // likely names the encodings that a text may well be in, the likeliest first. A few
@@ -62,6 +81,11 @@ func encodingHint(b []byte, at int, option bool) string {
 func likely(sample []byte) []string {
 	best := looksLike(sample)
 	switch {
+	case best != "cp932" && best != "windows-1252" && best != "" && readable(sample):
+		if halfWidth(sample) {
+			return []string{best, "cp932"}
+		}
+		return []string{"cp932", best}
 	case best == "cp932" || !isJapanese(sample):
 	case best == "":
 		return []string{"cp932"}
@@ -74,6 +98,12 @@ func likely(sample []byte) []string {
 		return nil
 	}
 	return []string{best}
+}
+
+// readable says that a text decodes as cp932; its last character may be cut off.
+func readable(sample []byte) bool {
+	text, err := japanese.ShiftJIS.NewDecoder().Bytes(sample)
+	return err == nil && !bytes.ContainsRune(bytes.TrimSuffix(text, []byte("\uFFFD")), unicode.ReplacementChar)
 }
 
 // fewBytes is up to how many bytes above ASCII a text tells little.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // The numbers are of cases seen in other tools: what went wrong there must not here.
@@ -178,11 +179,39 @@ func TestEncodingHints(t *testing.T) {
 	}
 }
 
+// TestKanjiHint: what is a text in two encodings is shown as both, and half a character
+// is called that.
+func TestKanjiHint(t *testing.T) {
+	text := strings.Repeat("青い茶碗,檜,木の机,", 9)
+	got := refused(t, Input{Path: file(t, "r.csv", []byte("id,text\na,\""+encode(t, japanese.ShiftJIS, text)+"\"\n"))}, specOf("{{.text}}"))
+	if !strings.Contains(got, "it looks like cp932") || strings.Contains(got, "gbk") && !strings.Contains(got, "look which is right: the line is as cp932 \"a,") {
+		t.Error(got)
+	}
+	got = refused(t, Input{Path: file(t, "k.csv", []byte("id,text\na,\""+encode(t, japanese.ShiftJIS, strings.Repeat("漢字檜茶碗机", 9))+"\"\n"))}, specOf("{{.text}}"))
+	if !strings.Contains(got, "it looks like cp932 or gbk") || !strings.Contains(got, "漢字檜") {
+		t.Error(got)
+	}
+	got = refused(t, Input{Path: file(t, "r.jsonl", []byte("{\"id\":\"a\",\"text\":\"x\xed\xa0\xbd\"}\n"))}, specOf("{{.text}}"))
+	if !strings.Contains(got, "r.jsonl:1:") || !strings.Contains(got, "half a character (bytes EDA0BD)") || strings.Contains(got, "--encoding") {
+		t.Error(got)
+	}
+}
+
 // TestBareCRs: files whose lines end in CR alone are told, and CRs elsewhere are not.
 func TestBareCRs(t *testing.T) {
 	const want = ":1: lines end in CR alone, as old Macs and their spreadsheets write them\n    convert it: tr '\\r' '\\n' < FILE > NEW"
 	for name, content := range map[string]string{"r.csv": "id,text\ra,x\rb,y\r", "r.jsonl": "{\"id\":1}\r{\"id\":2}\r", "r.tsv": "id\ttext\ra\tx"} {
 		if got := refused(t, Input{Path: file(t, name, []byte(content))}, specOf("x")); got != name+want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for name, c := range map[string]struct{ content, want string }{
+		"u16.csv": {encode(t, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "id,text\ra,x\r"), "convert it: iconv -f utf-16 -t utf-8 FILE | tr"},
+		"r.gz":    {string(gz(t, "id,text\ra,x\r")), "convert it: gzip -dc FILE | tr '\\r' '\\n' > NEW"},
+		"one.csv": {"id,text\ra,x\n", "lines end in CR alone"},
+		"two.csv": {"id,text\ra,x\nb,y\n", "the header has a CR in it"},
+	} {
+		if got := refused(t, Input{Path: file(t, name, []byte(c.content))}, specOf("x")); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

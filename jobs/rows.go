@@ -124,7 +124,7 @@ func (p *pass) start(raw io.Reader) error {
 		return err
 	}
 	p.first, p.header = true, nil
-	if prob := bareCRs(br, p.read); prob != nil {
+	if prob := bareCRs(br, p.read, plainText(inflated, text.enc)); prob != nil {
 		return prob
 	}
 	switch p.read {

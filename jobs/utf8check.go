@@ -105,6 +105,12 @@ func (c *checked) advance(b []byte) {
 	c.column += utf8.RuneCount(b)
 }
 
+// halfCharacter knows one of UTF-16's two halves, written as if it were a character.
+func halfCharacter(b []byte) bool {
+	return len(b) >= 3 && b[0] == 0xed && b[1] >= 0xa0 && b[1] <= 0xbf && b[2] >= 0x80 && b[2] <= 0xbf &&
+		(len(b) == 3 || b[3] < utf8.RuneSelf)
+}
+
 // lineOf is the line of b in which a place is.
 func lineOf(b []byte, at int) []byte {
 	begin := bytes.LastIndexByte(b[:at], '\n') + 1
@@ -119,6 +125,9 @@ func (c *checked) problem(what string, b []byte, at int) *Problem {
 	switch {
 	case c.enc != "":
 		p.Remedy = "the file is in another encoding, or damaged here"
+	case halfCharacter(b[at:]):
+		p.What = fmt.Sprintf("half a character (bytes %X), as of an emoji that was cut in two", b[at:at+3])
+		p.Remedy = "take it out, or make the file again without cutting text; no encoding mends it"
 	case !c.input:
 		p.Remedy = encodingHint(b, at, false)
 	case b[at] == 0:
