@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/hibiken/asynq"
 )
@@ -41,7 +42,7 @@ func (s *Store) Cancel(ctx context.Context, run string) (CancelReport, error) {
 	r.Cancelled, r.InFlight, err = s.closeRows(ctx, m, "cancel", open)
 	r.Finished += int64(len(open)) - r.Cancelled
 	if err == nil && r.Cancelled > 0 {
-		err = s.rdb.HSet(ctx, runKey(run), "calls", r.InFlight).Err()
+		err = s.rdb.HSet(ctx, runKey(run), "calls", r.InFlight, "ended", s.now().Unix(), "cancelled", s.now().UnixMilli()).Err()
 	}
 	return r, err
 }
@@ -49,6 +50,25 @@ func (s *Store) Cancel(ctx context.Context, run string) (CancelReport, error) {
 // CancelledCalls is how many calls were under way when the run was cancelled last.
 func (s *Store) CancelledCalls(ctx context.Context, run string) (int64, error) {
 	return s.field(ctx, run, "calls")
+}
+
+// EndedAt is when the last row of a run ended, by its result or by a cancel; zero where
+// neither is to be seen, as where a deadline ended all rows without a call. Its error may
+// be a *DrainedElsewhereError, with a time that is the cancel's.
+func (s *Store) EndedAt(ctx context.Context, run string) (time.Time, error) {
+	var at time.Time
+	ms, err := s.field(ctx, run, "cancelled")
+	if err != nil {
+		return at, err
+	}
+	if ms > 0 {
+		at = time.UnixMilli(ms).UTC()
+	}
+	last, found, err := s.LastEnd(ctx, run)
+	if found && last.Finished.After(at) {
+		at = last.Finished
+	}
+	return at, err
 }
 
 // closeRows takes rows out of the work and deletes their tasks.

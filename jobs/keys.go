@@ -14,7 +14,7 @@ import "strconv"
 //	                              bytes (of results, here and in chunks), drained (JSON: where drained files are),
 //	                              halt (the brake's numbers: "same ppm of"), planned (JSON: what it was expected to need),
 //	                              max_wait (s), stop_at (ms: open rows end then), missed (rows that ended so), ended (when a row ended last, Unix seconds),
-//	                              calls (under way when it was cancelled last), fetched (when somebody had all results, Unix seconds),
+//	                              calls (under way when it was cancelled last), cancelled (when that was, Unix ms), fetched (when somebody had all results, Unix seconds),
 //	                              attempts (of rows that ended, added up), paid (by their results, in micro-dollars), lost (how often a row was taken from a worker that had died with it),
 //	                              edited (set once an update has given open rows other fields), told (of which end of its time it was told, and when), stays (why it is kept beyond)
 //	nightshift:jobs:{run}:count   hash: state → rows; moved only together with the states

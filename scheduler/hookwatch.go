@@ -103,11 +103,11 @@ func (w *LifeWatch) unseen() string {
 // ended is when the last row of a run ended; zero where that is not to be seen, which is
 // when nothing was called.
 func (w *LifeWatch) ended(ctx context.Context, run jobs.Run) time.Time {
-	last, found, err := w.Control.Store.LastEnd(ctx, run.ID)
-	if err != nil || !found {
+	last, err := w.Control.Store.EndedAt(ctx, run.ID)
+	if err != nil {
 		return time.Time{}
 	}
-	return last.Finished
+	return last
 }
 
 func (w *LifeWatch) look(ctx context.Context, run jobs.Run, was string, now int64) error {

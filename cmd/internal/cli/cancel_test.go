@@ -91,6 +91,35 @@ func (s *steered) said(do func(context.Context) error) string {
 	return s.out.String() + s.err.String()
 }
 
+// TestCancelIsTheEnd: a cancelled run ended when it was cancelled, not with its last row,
+// and who did it is an event.
+func TestCancelIsTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	s.end(0, jobs.Done, "")
+	last, _, err := s.be.store.LastEnd(t.Context(), s.run.ID)
+	s.check(err)
+	at := last.Finished.Add(57 * time.Second).Truncate(time.Millisecond)
+	s.be.store = jobs.NewStore(s.be.rdb, jobs.StoreOptions{Now: func() time.Time { return at }})
+	d := &deed{what: "cancel"}
+	s.check(d.toRun(t.Context(), s.be, s.run, func() error { return runCancel(t.Context(), &cancelOptions{factory: s.f}, s.be, s.run) }))
+	if got, err := s.be.store.EndedAt(t.Context(), s.run.ID); err != nil || !got.Equal(at) {
+		t.Errorf("ended %s, %v; cancelled %s", got, err, at)
+	}
+	if got, err := s.be.store.Ended(t.Context(), s.run); err != nil || got.Unix() != at.Unix() {
+		t.Errorf("status has it end %s, %v", got, err)
+	}
+	events, err := s.be.lim.Events(t.Context(), time.Time{}, 0)
+	s.check(err)
+	found := false
+	for _, e := range events {
+		found = found || e.Subject == s.run.ID && e.By == operator() && strings.Contains(e.Text, "run night, cancel: ")
+	}
+	if !found {
+		t.Errorf("no event of it: %v", events)
+	}
+}
+
 func TestCancelTwice(t *testing.T) {
 	t.Parallel()
 	s := newSteered(t)

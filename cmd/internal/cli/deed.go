@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +14,8 @@ import (
 
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/scheduler"
 )
 
 // deeds are the commands that change what others share, with the word that the audit
@@ -182,7 +185,8 @@ func (d *deed) changesNothing() {
 	}
 }
 
-// toRun does something to a run, and says what its rows were before and after.
+// toRun does something to a run, and says what its rows were before and after: in the
+// audit log, and as an event of the run.
 func (d *deed) toRun(ctx context.Context, be *backend, run jobs.Run, do func() error) error {
 	if d == nil {
 		return do()
@@ -197,5 +201,9 @@ func (d *deed) toRun(ctx context.Context, be *backend, run jobs.Run, do func() e
 	if err == nil {
 		d.changed(countsLine(before), countsLine(after))
 	}
-	return failed
+	if failed != nil || after == before {
+		return failed
+	}
+	return be.lim.Note(ctx, limiter.Event{Kind: scheduler.EventRun, Subject: run.ID, By: operator(),
+		Text: fmt.Sprintf("run %s, %s: %s; before: %s", run.Title(), d.what, countsLine(after), countsLine(before))})
 }

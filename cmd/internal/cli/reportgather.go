@@ -108,9 +108,9 @@ func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 
 // reportEnd is when the last row ended: as the hooks were told, or as its result says.
 func (b *backend) reportEnd(ctx context.Context, r *runReport) error {
-	last, found, err := b.store.LastEnd(ctx, r.Run.ID)
-	if err == nil && found && !last.Finished.IsZero() {
-		r.To = last.Finished
+	last, err := b.store.EndedAt(ctx, r.Run.ID)
+	if err == nil && !last.IsZero() {
+		r.To = last
 		return nil
 	}
 	for _, e := range r.Events {
