@@ -47,7 +47,7 @@ func sums(samples []gemini.UsageSample, key func(gemini.UsageSample) string) (ke
 }
 
 // refusals are 429s of calls that people wait for. What a tenant's own limit refuses is
-// as it was meant.
+// as it was meant; money, a refused key and what somebody stopped have alerts of their own.
 func (r AlertRules) refusals(f AlertFacts) (out []finding) {
 	keys, by := sums(f.Lately, func(s gemini.UsageSample) string { return s.Class + " of " + s.Model })
 	for _, k := range keys {
@@ -60,7 +60,7 @@ func (r AlertRules) refusals(f AlertFacts) (out []finding) {
 			n                  int64
 		}{
 			{AlertProvider429, "the provider refuses", "nightshift quota who", s.Provider429},
-			{AlertLimiter429, "we refuse", "nightshift why " + s.Class, s.Refused - s.OwnLimit},
+			{AlertLimiter429, "we refuse", "nightshift why " + s.Class, s.ContestedHere() + closed(s)},
 		} {
 			if x.n >= r.Refusals && float64(x.n) >= r.RefusedRatio*float64(s.Calls) {
 				text := fmt.Sprintf("%s %s of %s calls of %s (%s in %s)", x.who, humanize.Comma(x.n), humanize.Comma(s.Calls), k, part(x.n, s.Calls), shortTime(r.Over))
@@ -69,6 +69,16 @@ func (r AlertRules) refusals(f AlertFacts) (out []finding) {
 		}
 	}
 	return out
+}
+
+// closed are a sample's refusals by a breaker, of which no other alert tells.
+func closed(s gemini.UsageSample) (n int64) {
+	for _, c := range s.RefusedBy() {
+		if c.Name == string(limiter.ReasonBreaker) {
+			n += c.N
+		}
+	}
+	return n
 }
 
 // part is n of all in percent.

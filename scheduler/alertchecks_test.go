@@ -61,6 +61,7 @@ func TestFindings(t *testing.T) {
 		"bulk is refused":             {f: AlertFacts{Lately: use(func(s *gemini.UsageSample) { s.Class, s.Provider429 = "bulk", 500 })}},
 		"we refuse":                   {f: AlertFacts{Lately: use(func(s *gemini.UsageSample) { s.Refused = 200 })}, want: "limiter_429|interactive of flash|we refuse 200 of 1,000 calls of interactive of flash (20 % in 5m)|nightshift why interactive"},
 		"a tenant's own limit":        {f: AlertFacts{Lately: use(func(s *gemini.UsageSample) { s.Refused, s.OwnLimit = 200, 195 })}},
+		"money or a refused key":      {f: AlertFacts{Lately: use(func(s *gemini.UsageSample) { s.Refused, s.Uncontested = 200, 195 })}},
 		"off":                         {f: AlertFacts{Lately: use(func(s *gemini.UsageSample) { s.Refused = 200 })}, r: AlertRules{Off: map[string]bool{AlertLimiter429: true}}},
 		"queue grows":                 {f: AlertFacts{Past: grown(0, 1000), Queues: map[string]int64{"bulk": 2000}}, want: "queue_growth|bulk|more rows of bulk come than end: 0 were open 31m ago, 2,000 are now|nightshift why bulk"},
 		"somebody enqueued":           {f: AlertFacts{Past: grown(0, 0), Queues: map[string]int64{"bulk": 500_000}}},

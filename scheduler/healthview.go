@@ -87,7 +87,7 @@ type FeatureHealth struct {
 	Streams     int64   `json:"streams"` // what FirstToken is of
 	FirstToken  Millis  `json:"first_token_p95_ms"`
 	Provider429 int64   `json:"provider_429"`
-	Refused     int64   `json:"refused"` // locally, for want of the lane's quota: what a caller's own limit refuses no pause of bulk can help
+	Refused     int64   `json:"refused"` // locally, for quota that bulk may have taken: no pause of bulk helps what a caller's own limit, money or a refused key stops
 	Ratio       float64 `json:"ratio"`   // of both, of all calls
 	Judged      bool    `json:"judged"`  // thresholds apply to this line; else it is part of its class's
 	Bad         string  `json:"bad,omitempty"`
@@ -144,9 +144,9 @@ func (w Watch) see(samples []gemini.UsageSample, now time.Time, over time.Durati
 
 func (w Watch) row(class, feature string, s *gemini.UsageSample) FeatureHealth {
 	r := FeatureHealth{
-		Class: class, Feature: feature, Calls: s.Calls, Provider429: s.Provider429, Refused: s.Refused - s.OwnLimit,
+		Class: class, Feature: feature, Calls: s.Calls, Provider429: s.ContestedThere(), Refused: s.ContestedHere(),
 		N: s.Latency.N(), P95: Millis(s.Latency.Quantile(0.95)), Streams: s.FirstToken.N(), FirstToken: Millis(s.FirstToken.Quantile(0.95)),
-		Ratio: float64(s.Provider429+s.Refused-s.OwnLimit) / float64(max(s.Calls, 1)),
+		Ratio: float64(s.ContestedThere()+s.ContestedHere()) / float64(max(s.Calls, 1)),
 	}
 	own, judged := w.Features[feature]
 	if r.Judged = judged || feature == ""; r.Judged {

@@ -32,6 +32,14 @@ func refused(class, feature string, byProvider, here int) gemini.UsageSample {
 	return gemini.UsageSample{At: begin.Add(-10 * time.Second), Class: class, Feature: feature, Calls: n, Sent: int64(byProvider), Provider429: int64(byProvider), Refused: int64(here)}
 }
 
+// uncontested makes a sample of n calls that money, a refused key or a person refused, and
+// of more that were good.
+func uncontested(class, feature string, n, good int) gemini.UsageSample {
+	s := calls(class, feature, good, time.Second)
+	s.Calls, s.Refused, s.Uncontested = s.Calls+int64(n), int64(n), int64(n)
+	return s
+}
+
 // TestSee: what is bad, at the edge of each threshold.
 func TestSee(t *testing.T) {
 	classes := []limiter.Class{{Name: "interactive"}, {Name: "agent", Smooth: true}, {Name: "bulk", Pausable: true}}
@@ -42,6 +50,7 @@ func TestSee(t *testing.T) {
 		bad     string // part of the reason; "" is well
 	}{
 		"nobody calls":                          {},
+		"money or a refused key":                {samples: []gemini.UsageSample{uncontested("interactive", "chat", 16, 14)}},
 		"slow":                                  {samples: []gemini.UsageSample{calls("interactive", "chat", 20, 5*time.Second)}, bad: "interactive: p95"},
 		"slow, too few to say":                  {samples: []gemini.UsageSample{calls("interactive", "chat", 19, 5*time.Second)}},
 		"slow, in two features":                 {samples: []gemini.UsageSample{calls("interactive", "chat", 10, 5*time.Second), calls("interactive", "search", 10, 5*time.Second)}, bad: "p95"},

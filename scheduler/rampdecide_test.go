@@ -200,7 +200,9 @@ func TestJudgeRamp(t *testing.T) {
 		{"refusals at the limit", fig(400, 2, 0, 0), fig(400, 0, 0, 0), "", false},
 		{"refusals over it", fig(399, 2, 0, 0), fig(400, 0, 0, 0), "2 of 399 moved calls are refused for quota or capacity, 0 of 400 that stay", true},
 		{"as many where they stay", fig(100, 3, 0, 0), fig(100, 3, 0, 0), "3 of 100 moved calls are refused", false},
-		{"few that stay say nothing", fig(100, 3, 0, 0), fig(19, 3, 0, 0), "3 of 100 moved calls are refused", true},
+		{"few that stay say nothing", fig(100, 3, 0, 0), fig(19, 1, 0, 0), "3 of 100 moved calls are refused", true},
+		{"few that stay, and as bad", fig(4, 0, 2, 0), fig(10, 0, 5, 0), "", false},
+		{"few that stay, and better", fig(4, 0, 3, 0), fig(10, 0, 2, 0), "3 of 4 moved calls fail, 2 of 10 that stay", true},
 		{"failures beyond those that stay", fig(100, 0, 4, 0), fig(100, 0, 2, 0), "4 of 100 moved calls fail, 2 of 100 that stay", true},
 		{"failures as ever", fig(100, 0, 3, 0), fig(100, 0, 2, 0), "", false},
 		{"other answers", fig(100, 0, 0, 5), fig(100, 0, 0, 1), "5 of 100 moved calls get another answer", true},
@@ -272,11 +274,12 @@ func TestSeeRamp(t *testing.T) {
 		sample(gemini.SideUnfit+"tools", "s", 20*time.Second, 64),
 		sample(gemini.SideMoved, "another", 20*time.Second, 128),
 		sample(gemini.SideRefused+"cooldown", "s", 30*time.Second, 256), // and the old model answered
+		sample(gemini.SideRefused+"spend", "s", 30*time.Second, 512),    // which is no fault of the model
 	}, now, time.Minute)
-	if l.Calls != 12+256 || !l.Counted.Equal(begin.Add(65*time.Second)) {
+	if l.Calls != 12+256+512 || !l.Counted.Equal(begin.Add(65*time.Second)) {
 		t.Errorf("counted %d up to %s", l.Calls, l.Counted.Sub(begin))
 	}
-	if l.View.Moved.Calls != 30+256 || l.View.Moved.Refused != 256 || l.View.Moved.N != 30 || l.View.Stayed.Calls != 96 || !reflect.DeepEqual(l.View.Unfit, map[string]int64{"tools": 64}) {
+	if l.View.Moved.Calls != 30+256+512 || l.View.Moved.Refused != 256 || l.View.Moved.N != 30 || l.View.Stayed.Calls != 96 || !reflect.DeepEqual(l.View.Unfit, map[string]int64{"tools": 64}) {
 		t.Errorf("seen %+v", l.View)
 	}
 }

@@ -124,7 +124,7 @@ func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over ti
 	until := now.Add(-countLag).Truncate(gemini.Step5s.Width())
 	l.Counted = limiter.Later(r.Counted, until)
 	var moved, stayed gemini.UsageSample
-	var refused int64 // there, and answered by the old model
+	var back, refused int64 // answered by the old model; of them those that quota sent there
 	for _, s := range samples {
 		if s.Feature != r.Seed {
 			continue
@@ -136,12 +136,16 @@ func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over ti
 		if s.At.Add(gemini.Step5s.Width()).Before(now.Add(-over)) {
 			continue
 		}
+		reason, _ := strings.CutPrefix(s.Class, gemini.SideRefused)
 		switch why, unfit := strings.CutPrefix(s.Class, gemini.SideUnfit); {
 		case unfit:
 			l.View.Unfit[why] += s.Calls
 			stayed.Merge(s)
 		case turned:
-			refused += s.Calls
+			back += s.Calls
+			if limiter.Contested(limiter.Reason(reason), "", "") {
+				refused += s.Calls
+			}
 		case s.Class == gemini.SideMoved:
 			moved.Merge(s)
 		default:
@@ -149,14 +153,14 @@ func seeRamp(r gemini.Ramp, samples []gemini.UsageSample, now time.Time, over ti
 		}
 	}
 	l.View.Moved, l.View.Stayed = figures(moved), figures(stayed)
-	l.View.Moved.Calls += refused
+	l.View.Moved.Calls += back
 	l.View.Moved.Refused += refused
 	return l
 }
 
 func figures(s gemini.UsageSample) gemini.RampFigures {
 	f := gemini.RampFigures{
-		Calls: s.Calls, Refused: s.Provider429 + s.Refused - s.OwnLimit, Failed: s.ProviderFailed,
+		Calls: s.Calls, Refused: s.ContestedThere() + s.ContestedHere(), Failed: s.ProviderFailed,
 		N: s.Latency.N(), P95: s.Latency.Quantile(0.95), Streams: s.FirstToken.N(), FirstToken: s.FirstToken.Quantile(0.95),
 	}
 	for _, n := range s.Degraded {

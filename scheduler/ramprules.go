@@ -124,10 +124,11 @@ func judgeRamp(l gemini.RampLimits, v gemini.RampView) (first rampVerdict) {
 }
 
 // judgePart holds a part of the moved calls against a limit: by itself where whole
-// is set, else in so far as it is more than that of the calls that stayed.
+// is set, else in so far as it is more than that of the calls that stayed. Of few that
+// stayed, several must have met the same to say anything.
 func judgePart(l gemini.RampLimits, v gemini.RampView, what string, moved, stayed, limit int64, whole bool) rampVerdict {
 	other, beside := int64(0), ""
-	if v.Stayed.Calls >= l.Samples {
+	if v.Stayed.Calls >= l.Samples || stayed >= l.Least {
 		other = ppmOf(stayed, v.Stayed.Calls)
 		beside = fmt.Sprintf(", %d of %d that stay", stayed, v.Stayed.Calls)
 	}

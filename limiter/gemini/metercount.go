@@ -28,6 +28,9 @@ func (s *UsageSample) count(r Record) {
 		if r.Node != "" || r.saved() {
 			s.OwnLimit++
 		}
+		if !r.contested() {
+			s.Uncontested++
+		}
 		s.Waited.Add(waited)
 	default:
 		s.Invalid++
@@ -48,6 +51,16 @@ func (s *UsageSample) countDegraded(r Record) {
 
 // saved holds for a call that could have been made, and was not, to save money.
 func (r Record) saved() bool { return r.Degraded != nil && r.Degraded.Reason == CauseSoftSpend }
+
+// contested holds for a refusal for quota that other classes may have taken. One that
+// waited until too little time was left is what it waited for.
+func (r Record) contested() bool {
+	reason := r.Refusal
+	if reason == limiter.ReasonDeadline {
+		reason = r.WaitedFor
+	}
+	return !r.saved() && limiter.Contested(reason, r.Limit, r.Node)
+}
 
 // refusedForNow holds for a refusal that another moment would not have met: the
 // caller is without an answer, and not by its own doing.
@@ -122,6 +135,9 @@ func (s *UsageSample) countAnswer(r Record) {
 		return
 	case refusedThere(r):
 		s.Provider429++
+		if forMoney(r) {
+			s.ProviderMoney++
+		}
 		return // no latency: a quick refusal would make the answers look quick
 	case r.Status < 400 && r.Reason == "cancelled":
 		s.Abandoned++
@@ -143,6 +159,12 @@ func refusedThere(r Record) bool {
 		return true
 	}
 	return r.Status == http.StatusTooManyRequests || r.Reason == "capacity"
+}
+
+// forMoney holds for the provider's refusals for what was spent: in the month, or lately
+// in all models together.
+func forMoney(r Record) bool {
+	return r.Verdict == BudgetStop || r.Verdict == Wait && r.Affects.all()
 }
 
 func (s *UsageSample) countTime(r Record) {

@@ -57,6 +57,9 @@ type UsageSample struct {
 	CacheSavedMicroUSD int64 // what they would have cost more as fresh input, by the price book
 	ReusedRows         int64 // no calls: rows of a run whose good result was there already
 
+	Uncontested   int64 // of Refused: not for quota that other classes may have taken (limiter.Contested)
+	ProviderMoney int64 // of Provider429: for money, which is no quota either
+
 	Latency    Histogram // of unary calls that were answered or failed: wait for the permit and call together
 	FirstToken Histogram // of streams: from the call's arrival to its first token, or to its failure without one
 	Waited     Histogram // of Calls: for the permit
@@ -84,8 +87,17 @@ func (s *UsageSample) counters() []*int64 {
 	for i := range s.DegradedBy {
 		list = append(list, &s.DegradedBy[i])
 	}
-	return append(list, &s.CachedTokens, &s.CacheSavedMicroUSD, &s.ReusedRows)
+	return append(list, &s.CachedTokens, &s.CacheSavedMicroUSD, &s.ReusedRows, &s.Uncontested, &s.ProviderMoney)
 }
+
+// ContestedHere are those of Refused that were for quota which other classes may have
+// taken: what a pause of them can help.
+func (s *UsageSample) ContestedHere() int64 {
+	return max(0, s.Refused-max(s.Uncontested, s.OwnLimit)) // an older version counted OwnLimit alone
+}
+
+// ContestedThere are the provider's refusals for quota or capacity, those for money left out.
+func (s *UsageSample) ContestedThere() int64 { return max(0, s.Provider429-s.ProviderMoney) }
 
 // DegradedByCause is Degraded by name, without zeros.
 func (s *UsageSample) DegradedByCause() map[DegradeCause]int64 {

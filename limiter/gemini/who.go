@@ -54,7 +54,7 @@ type UnitUse struct {
 type Overlap struct {
 	Minutes     int64 // so many: how long, in whole minutes
 	First, Last time.Time
-	Refused     int64 // calls of those who wait: by us and by the provider
+	Refused     int64 // calls of those who wait, for quota that others may have taken: by us and by the provider
 	ByProvider  int64 // of these
 	Slow        int64 // minutes that were only slow
 	Rows        []WhoRow

@@ -23,6 +23,8 @@ func TestWhoFindsTheMinutesInWhichPeopleSuffered(t *testing.T) {
 			}
 		case 5:
 			chat.Refused, chat.OwnLimit = 4, 4
+		case 6:
+			chat.Refused, chat.Uncontested, chat.Provider429, chat.ProviderMoney = 4, 4, 2, 2
 		}
 		samples = append(samples, chat, bulk)
 	}

@@ -23,13 +23,14 @@ func (q WhoQuery) overlap(samples, users []UsageSample, step time.Duration, limi
 	o := &Overlap{}
 	bad := map[time.Time]bool{}
 	for at, s := range suffered {
-		// Refusals by a limit of the caller's own tenant are nobody else's doing.
-		refused := s.Provider429 + max(0, s.Refused-s.OwnLimit)
+		// What no other class's calls can have caused is nobody else's doing.
+		provider := s.ContestedThere()
+		refused := provider + s.ContestedHere()
 		if refused == 0 && !q.slow(s) {
 			continue
 		}
 		bad[at] = true
-		o.note(at, step, refused, s.Provider429)
+		o.note(at, step, refused, provider)
 	}
 	if len(bad) == 0 {
 		return nil
