@@ -181,7 +181,7 @@ func (r AlertRules) caps(f AlertFacts) (out []finding) {
 		if level == 0 {
 			continue
 		}
-		command := "nightshift spend"
+		command := "nightshift spend show"
 		if len(o.Stopped) > 0 || level >= softLevel(o.CapState) {
 			command = setCommand(o)
 		}

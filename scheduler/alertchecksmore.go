@@ -55,6 +55,9 @@ func (r AlertRules) limits(f AlertFacts) (out []finding) {
 		}
 	}
 	for _, b := range f.Bypass {
+		if b.RPM > 0 && f.At.Sub(b.At) < bypassTells {
+			out = append(out, finding{event: true, Alert: Alert{Kind: AlertLimits, Subject: shownNode(b.Lane) + " bypass", Text: b.String(), Command: "nightshift quota who " + shownNode(b.Lane)}})
+		}
 		if b.Quota < b.Configured {
 			add(shownNode(b.Lane), "rpm", b.Quota, finding{Alert: Alert{Text: fmt.Sprintf(
 				"the provider allows %s rpm on %s, and %s are configured", humanize.Comma(b.Quota), shownNode(b.Lane), humanize.Comma(b.Configured))}})

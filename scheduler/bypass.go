@@ -48,6 +48,8 @@ func (b BypassEstimate) String() string {
 const (
 	bypassKept  = time.Hour        // an estimate says nothing of later
 	bypassTells = 10 * time.Minute // at most one event for a lane in so long
+	bypassOver  = 5 * time.Minute  // refusals in so long belong together
+	bypassLeast = 3                // of them: fewer may be a hiccup of the provider's count
 )
 
 // BypassWatch estimates what bypasses the gate from the provider's refusals.
@@ -65,25 +67,29 @@ func (w *BypassWatch) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	refused, err := w.Source.Rejections(ctx, limiter.Later(w.seen, now.Add(-time.Minute)))
+	refused, err := w.Source.Rejections(ctx, now.Add(-bypassOver))
 	if err != nil {
 		return err
 	}
-	last := map[string]gemini.Rejection{}
+	last, many := map[string]gemini.Rejection{}, map[string]int{}
 	for _, r := range refused {
-		if r.Limit == "rpm" && r.At.After(w.seen) {
+		if r.Limit != "rpm" {
+			continue
+		}
+		many[r.Lane]++
+		if r.At.After(w.seen) && !r.At.Before(now.Add(-time.Minute)) { // what was used at an older one is not known any more
 			last[r.Lane] = r
 		}
 	}
 	var errs []error
 	for _, r := range last {
-		errs = append(errs, w.estimate(ctx, r, now))
+		errs = append(errs, w.estimate(ctx, r, many[r.Lane], now))
 		w.seen = limiter.Later(w.seen, r.At) // one that cannot be judged now never can
 	}
 	return errors.Join(errs...)
 }
 
-func (w *BypassWatch) estimate(ctx context.Context, r gemini.Rejection, now time.Time) error {
+func (w *BypassWatch) estimate(ctx context.Context, r gemini.Rejection, many int, now time.Time) error {
 	lane, err := limiter.ParseLane(r.Lane)
 	if err != nil {
 		return err
@@ -98,7 +104,13 @@ func (w *BypassWatch) estimate(ctx context.Context, r gemini.Rejection, now time
 	}
 	l := state.Limits[at]
 	b := BypassEstimate{Lane: r.Lane, Quota: cmp.Or(r.QuotaValue, l.Amount), Used: l.Used, Configured: l.Amount, At: r.At}
+	if many < bypassLeast && b.Quota >= b.Configured {
+		return nil // a single one proves nothing; a limit that it states does
+	}
 	b.RPM = max(b.Quota-b.Used, 0)
+	if many < bypassLeast {
+		b.RPM = 0
+	}
 	return w.keep(ctx, b, now)
 }
 

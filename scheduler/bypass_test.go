@@ -30,7 +30,14 @@ func TestBypass(t *testing.T) {
 	for range 20 {
 		r.wantStarts("interactive", true)
 	}
+	single := &BypassWatch{Control: r.c, Source: refusals{{At: now.Add(-3 * time.Second), Lane: testLane, Limit: "rpm"}}, Owner: "sched"}
+	r.must(single.Look(t.Context()))
+	if got, err := r.c.Bypass(t.Context()); err != nil || len(got) != 0 || len(r.events(limiter.EventAlert)) != 0 {
+		t.Fatalf("one refusal proves nothing: %+v, err %v", got, err)
+	}
 	source := refusals{
+		{At: now.Add(-5 * time.Second), Lane: testLane, Limit: "rpm", QuotaValue: 60},
+		{At: now.Add(-4 * time.Second), Lane: testLane, Limit: "rpm", QuotaValue: 60},
 		{At: now.Add(-3 * time.Second), Lane: testLane, Limit: "rpd", QuotaValue: 5},
 		{At: now.Add(-2 * time.Second), Lane: "gemini/test/global/unknown", Limit: "rpm", QuotaValue: 60},
 		{At: now.Add(-2 * time.Second), Lane: testLane, Limit: "rpm", QuotaValue: 60},
@@ -47,7 +54,8 @@ func TestBypass(t *testing.T) {
 		t.Errorf("alerts %q", alerts)
 	}
 	r.must(w.Look(t.Context())) // nothing new
-	w.Source = refusals{{At: now.Add(time.Second), Lane: testLane, Limit: "rpm"}}
+	again := gemini.Rejection{At: now.Add(time.Second), Lane: testLane, Limit: "rpm"}
+	w.Source = refusals{again, again, again}
 	now = now.Add(2 * time.Second)
 	r.must(w.Look(t.Context()))
 	if got, err = r.c.Bypass(t.Context()); err != nil || len(got) != 1 || got[0].RPM != 980 || len(r.events(limiter.EventAlert)) != 1 {

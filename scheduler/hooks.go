@@ -174,12 +174,20 @@ func (h *Hooks) attempt(ctx context.Context, hook Hook, d Delivery, now time.Tim
 	log := h.Control.log().With("hook", hook.Name, "to", hook.Target(), "run", d.Event.Run, "event", d.Event.Kind, "attempt", d.Attempt+1)
 	if hook.Command != "" {
 		output, err := h.Command.run(ctx, hook, d, report)
-		log.Info("a hook's command has ended", "err", err, "output", output)
-		return err
+		if err != nil {
+			log.Warn("a hook's command failed", "err", err, "output", output)
+			return err
+		}
+		log.Info("a hook's command has ended", "output", output)
+		return nil
 	}
 	err := hook.post(ctx, hookClient(h.Base), d, report, now)
-	log.Info("a hook was called", "err", err)
-	return err
+	if err != nil {
+		log.Warn("a hook was not reached", "err", err)
+		return err
+	}
+	log.Info("a hook was called")
+	return nil
 }
 
 // Test tells one hook of an event at once, and keeps nothing.

@@ -16,6 +16,8 @@ type CapOutlook struct {
 	// PerHour is what was lately spent in an hour, in micro-dollars: over the last
 	// day as far as it is known, else since the cap's own beginning.
 	PerHour int64 `json:"per_hour"`
+	// Since is when the time began that PerHour is the mean of.
+	Since time.Time `json:"since,omitzero"`
 	// AtEnd is what will be spent at the cap's end if that goes on; 0 for ten minutes.
 	AtEnd int64 `json:"at_end,omitempty"`
 	// Reached is when the cap will be; zero if that is not before its end.
@@ -118,7 +120,7 @@ func outlook(s limiter.CapState, m spendMark, now time.Time) CapOutlook {
 		return o
 	}
 	perHour := float64(max(0, s.Used-used)) / passed.Hours()
-	o.PerHour = int64(perHour)
+	o.PerHour, o.Since = int64(perHour), from
 	if !s.End.IsZero() {
 		o.AtEnd = s.Used + int64(perHour*max(0, left.Hours()))
 	}

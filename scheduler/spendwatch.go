@@ -215,9 +215,9 @@ func levelWords(o CapOutlook, now time.Time, help string) string {
 	}
 	switch {
 	case !o.Reached.IsZero():
-		s += fmt.Sprintf("; at the present pace the cap is reached %s", limiter.Instant(o.Reached))
+		s += fmt.Sprintf("; at the mean pace since %s the cap is reached %s", limiter.Instant(o.Since), limiter.Instant(o.Reached))
 	case o.PerHour > 0 && !o.End.IsZero():
-		s += fmt.Sprintf("; at the present pace %s are spent at its end", dollars(o.AtEnd))
+		s += fmt.Sprintf("; at the mean pace since %s %s are spent at its end", limiter.Instant(o.Since), dollars(o.AtEnd))
 	}
 	return s
 }

@@ -128,6 +128,9 @@ func TestSpendOutlook(t *testing.T) {
 	if o.PerHour != 100_000 || o.AtEnd != 72_000_000 || !o.Reached.Equal(now.Add(260*time.Hour)) {
 		t.Errorf("%+v", o)
 	}
+	if text := levelText(o, now); !strings.Contains(text, "; at the mean pace since "+limiter.Instant(start)+" the cap is reached") || strings.Contains(text, "present") {
+		t.Errorf("not what it is the mean of: %s", text)
+	}
 	m := spendMark{}.seen(12_000_000, now.Add(-24*time.Hour)) // $12 in a day
 	o = outlook(s, m, now)
 	if o.PerHour != 500_000 || !o.Reached.Equal(now.Add(52*time.Hour)) {

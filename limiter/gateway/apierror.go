@@ -3,9 +3,9 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -99,7 +99,7 @@ func (e *apiError) write(w http.ResponseWriter) {
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	if e.retry > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.retry.Seconds())), 10))
+		h.Set("Retry-After", strconv.FormatInt(int64((e.retry+time.Second-1)/time.Second), 10))
 	}
 	w.WriteHeader(e.Code)
 	_, _ = w.Write(b) // the client may have gone
@@ -107,5 +107,6 @@ func (e *apiError) write(w http.ResponseWriter) {
 
 // protoSeconds writes a duration as protobuf's JSON does: "1.5s".
 func protoSeconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+	s := fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second) // no float: strict clients take nine decimals at most
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "s"
 }

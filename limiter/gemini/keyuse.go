@@ -46,7 +46,7 @@ func (t *Transport) alertAlone(ctx context.Context, v Verdict) {
 	if t.keys.alone.Swap(true) {
 		return
 	}
-	text := fmt.Sprintf("%s: %s; it comes from %s. Keys of other processes work: only this one's rows go back, and others take them. Put a working key there",
+	text := fmt.Sprintf("%s: %s; it comes from %s. Keys of other processes work: only this one's calls are refused, a worker's rows go back and others take them. Put a working key there",
 		cmp.Or(t.cfg.Process, "a process"), inWords(v), cmp.Or(t.cfg.KeyFrom, "its configuration"))
 	t.log.Error("this process's API key is refused, others' work", "from", t.cfg.KeyFrom, "reason", v.Reason)
 	n, ok := t.cfg.Gate.(noter)

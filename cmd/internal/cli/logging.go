@@ -100,7 +100,15 @@ func (r redactor) attr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value; v.Kind() {
 	case slog.KindString:
 		a.Value = slog.StringValue(r.text(v.String()))
+		if a.Key == "subject" && v.String() == "" {
+			return slog.Attr{} // of nothing in particular
+		}
+	case slog.KindDuration: // in JSON it would be a bare number of nanoseconds
+		a.Value = slog.StringValue(v.Duration().String())
 	case slog.KindAny: // errors above all; in JSON a value of another kind would come out as it is made
+		if v.Any() == nil {
+			return slog.Attr{} // no error
+		}
 		a.Value = slog.StringValue(r.text(fmt.Sprint(v.Any())))
 	}
 	return a

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -48,5 +49,15 @@ func TestFirstLineOfAProcess(t *testing.T) {
 				t.Errorf("%s: %s is in %s", format, secret, line)
 			}
 		}
+	}
+}
+
+// TestJSONLogIsReadable: lengths of time are texts, and what says nothing is left out.
+func TestJSONLogIsReadable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	newLogger(&out, LogConfig{Format: "json"}).Info("seen", "p95", 3500*time.Millisecond, "err", error(nil), "subject", "", "by", "ana")
+	if line := out.String(); !strings.HasSuffix(line, `"msg":"seen","p95":"3.5s","by":"ana"}`+"\n") {
+		t.Errorf("got %s", line)
 	}
 }

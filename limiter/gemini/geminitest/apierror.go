@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -143,5 +143,6 @@ func internalError() *reply {
 
 // protoSeconds writes a duration as protobuf's JSON does.
 func protoSeconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+	s := fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second) // no float: strict clients take nine decimals at most
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "s"
 }
