@@ -50,7 +50,7 @@ func quiet(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return quieted(run(cmd, args)) }
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return quieted(&usageError{err}) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return quieted(flagError(err)) })
 	for _, sub := range cmd.Commands() {
 		quiet(sub)
 	}

@@ -58,7 +58,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	f.addGlobalFlags(root)
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Rows in, results out:"},
