@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,6 +177,21 @@ func redisAway(url string, err error) error {
 		return fmt.Errorf("no Redis at %s: start one with `redis-server --appendonly yes --maxmemory-policy noeviction`, or give --redis URL", redisHost(url))
 	}
 	return fmt.Errorf("the Redis at %s answers %q", redisHost(url), firstLine(text))
+}
+
+// redisGone says that an error means that Redis does not answer; nil for any other.
+func (b *backend) redisGone(err error) error {
+	var network net.Error
+	if err == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network) {
+		return nil
+	}
+	return fmt.Errorf("the Redis at %s does not answer; see: nightshift doctor", redisHost(b.conf.Redis))
+}
+
+// redisAnswers asks it.
+func (b *backend) redisAnswers(ctx context.Context) error {
+	err := b.rdb.Ping(ctx).Err()
+	return cmp.Or(b.redisGone(err), err)
 }
 
 // redisHost is the part of a Redis URL that may be shown: no password.

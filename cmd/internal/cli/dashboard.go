@@ -83,7 +83,7 @@ func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 	d, err := dashboard.New(dashboard.Config{
 		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, MaskPayloads: conf.Mask,
 		Pauser: b.control(), Sources: b.dashboardSources(now), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
-		API: b.tenantsAPI(now), TenantOf: b.tenantOf,
+		API: b.tenantsAPI(now), TenantOf: b.tenantOf, Away: b.redisGone,
 	})
 	if err != nil {
 		return firstError(err, l.Close())

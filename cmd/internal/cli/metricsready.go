@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"nightshift/limiter/gateway"
@@ -14,7 +15,7 @@ func (b *backend) tellWorker(ctx context.Context, to *watched, w *worker.Worker)
 	to.collect(worker.NewCollector(w))
 	to.readyWhen(func(ctx context.Context) (map[string]any, error) {
 		s := w.Stats()
-		return map[string]any{"in_flight": s.InFlight, "lanes": len(s.Lanes), "in_spool": s.Spooled}, b.rdb.Ping(ctx).Err()
+		return map[string]any{"in_flight": s.InFlight, "lanes": len(s.Lanes), "in_spool": s.Spooled}, b.redisAnswers(ctx)
 	})
 	to.leaveWith(ctx)
 }
@@ -28,18 +29,21 @@ func (b *backend) tellScheduler(ctx context.Context, to *watched, s *scheduler.S
 		if s.Leads() {
 			role = "leader"
 		}
-		return map[string]any{"role": role}, b.rdb.Ping(ctx).Err()
+		return map[string]any{"role": role}, b.redisAnswers(ctx)
 	})
 	to.leaveWith(ctx)
 }
 
 // tellGateway says when calls can be admitted, as the gateway's own /readyz does.
 func (b *backend) tellGateway(to *watched, g *gateway.Gateway) {
-	to.readyWhen(func(ctx context.Context) (map[string]any, error) { return nil, g.Ready(ctx) })
+	to.readyWhen(func(ctx context.Context) (map[string]any, error) {
+		err := g.Ready(ctx)
+		return nil, cmp.Or(b.redisGone(err), err)
+	})
 }
 
 func (b *backend) tellDashboard(ctx context.Context, to *watched) {
-	to.readyWhen(func(ctx context.Context) (map[string]any, error) { return nil, b.rdb.Ping(ctx).Err() })
+	to.readyWhen(func(ctx context.Context) (map[string]any, error) { return nil, b.redisAnswers(ctx) })
 	to.leaveWith(ctx)
 }
 

@@ -91,7 +91,7 @@ func valueText(o limiter.Override) string {
 	case slices.Contains(shareNames, o.Name):
 		return strconv.FormatFloat(float64(o.Value)*100/ppm, 'f', -1, 64) + " %"
 	case strings.HasPrefix(o.Name, "usd_"):
-		return usd(o.Value)
+		return usdWhole(o.Value)
 	}
 	return humanize.Comma(o.Value)
 }

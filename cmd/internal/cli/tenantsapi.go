@@ -12,10 +12,12 @@ import (
 // tenantsAPI is the API of tenants behind the dashboard's login.
 func (b *backend) tenantsAPI(now *dashboardNow) http.Handler {
 	return tenants.NewAPI(tenants.API{
-		Book: b.book, Log: b.log, Caller: b.apiCaller,
+		Book: b.book, Log: b.log, Caller: b.apiCaller, Away: b.redisGone,
 		Record: func(r *http.Request, a tenants.Act) {
 			now.forget()
-			if err := b.dashboardRecord(context.WithoutCancel(r.Context()), auditOf(r, a)); err != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), deedPatience)
+			defer cancel()
+			if err := b.dashboardRecord(ctx, auditOf(r, a)); err != nil {
 				b.log.Warn("dashboard: what was done is not recorded", "what", a.What, "target", a.Target, "error", err)
 			}
 		},
@@ -45,11 +47,11 @@ func auditOf(r *http.Request, a tenants.Act) dashboard.AuditEntry {
 	return e
 }
 
-// tenantOf is whom a token lets look at; "" is nobody.
-func (b *backend) tenantOf(ctx context.Context, digest string) (string, error) {
+// tenantOf is whom a token lets look at, and its id; "" is nobody.
+func (b *backend) tenantOf(ctx context.Context, digest string) (tenant, id string, err error) {
 	t, err := b.book.TokenOf(ctx, digest)
 	if errors.Is(err, tenants.ErrNotThere) {
-		return "", nil
+		return "", "", nil
 	}
-	return t.Tenant, err
+	return t.Tenant, t.ID, err
 }

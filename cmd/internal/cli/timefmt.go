@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -73,6 +74,16 @@ func usd(micro int64) string {
 	}
 	cents := (micro + 5_000) / 10_000
 	return fmt.Sprintf("$%s.%02d", humanize.Comma(cents/100), cents%100)
+}
+
+// usdWhole prints micro-dollars with as many digits as they have, at least cents: what
+// somebody set is read back as it was set.
+func usdWhole(micro int64) string {
+	if micro%10_000 == 0 {
+		return usd(micro)
+	}
+	text := strings.TrimRight(fmt.Sprintf("%06d", micro%1_000_000), "0")
+	return fmt.Sprintf("$%s.%s", humanize.Comma(micro/1_000_000), text)
 }
 
 // usdApart prints amounts that are read beside one another: with as many digits as it

@@ -67,10 +67,14 @@ func (d *Dashboard) serveAction(w http.ResponseWriter, r *http.Request, a Action
 		d.answerAction(w, r, http.StatusForbidden, said{reason, Bad})
 		return
 	}
+	if err := d.redisAway(r.Context()); err != nil {
+		d.answerAction(w, r, http.StatusServiceUnavailable, said{err.Error() + "; nothing was changed", Bad})
+		return
+	}
 	if form.Get("confirmed") != "yes" {
 		question, err := a.question(r.Context(), form)
 		if err != nil {
-			d.answerAction(w, r, http.StatusConflict, said{withHint(err), Bad})
+			d.answerAction(w, r, d.failed(err), said{withHint(d.plain(err)), Bad})
 			return
 		}
 		if question != "" {
@@ -82,10 +86,36 @@ func (d *Dashboard) serveAction(w http.ResponseWriter, r *http.Request, a Action
 		return a.Do(ctx, viewerOf(ctx), form)
 	})
 	if err != nil {
-		d.answerAction(w, r, http.StatusConflict, said{withHint(err), Bad})
+		d.answerAction(w, r, d.failed(err), said{withHint(d.plain(err)), Bad})
 		return
 	}
 	d.answerAction(w, r, http.StatusOK, said{out.Said, Good})
+}
+
+// plain says that Redis does not answer where an error means that.
+func (d *Dashboard) plain(err error) error {
+	if d.cfg.Away == nil {
+		return err
+	}
+	return cmp.Or(d.cfg.Away(err), err)
+}
+
+// redisAway says that Redis does not answer, before an action waits for it.
+func (d *Dashboard) redisAway(ctx context.Context) error {
+	if d.cfg.Away == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Patience)
+	defer cancel()
+	return d.cfg.Away(d.cfg.Redis.Ping(ctx).Err())
+}
+
+// failed is the status of an action that failed: 503 where it may be tried again as it is.
+func (d *Dashboard) failed(err error) int {
+	if d.cfg.Away != nil && d.cfg.Away(err) != nil {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusConflict
 }
 
 func (a Action) question(ctx context.Context, form url.Values) (string, error) {
@@ -119,7 +149,7 @@ func (d *Dashboard) perform(r *http.Request, what, target string, do func(contex
 	out, err := do(ctx)
 	e := AuditEntry{What: what, Target: cmp.Or(out.Target, target), Before: out.Before, After: out.After, Result: ResultDone, Text: out.Said}
 	if err != nil {
-		e.Result, e.Text = ResultFailed, withHint(err)
+		e.Result, e.Text = ResultFailed, withHint(d.plain(err))
 	}
 	d.record(r, e)
 	if d.cfg.Forget != nil {

@@ -86,9 +86,13 @@ func (d *Dashboard) record(r *http.Request, e AuditEntry) {
 	}
 	d.cfg.Logger.Log(r.Context(), level, "dashboard: "+e.Result, "what", e.What, "target", e.Target, "by", e.Who, "from", e.From,
 		"before", e.Before, "after", e.After, "text", e.Text)
-	if d.cfg.Record == nil {
-		return
+	if d.cfg.Record != nil {
+		d.keep(r, e)
 	}
+}
+
+// keep writes the audit log.
+func (d *Dashboard) keep(r *http.Request, e AuditEntry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), d.cfg.Patience)
 	defer cancel()
 	if err := d.cfg.Record(ctx, e); err != nil {

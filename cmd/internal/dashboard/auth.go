@@ -68,6 +68,7 @@ func (d *Dashboard) identify(r *http.Request) (v Viewer, wrong, ok bool) {
 	}
 	if given {
 		v.Role, ok = d.roleOf(token)
+		v.Token = string(v.Role) + " token"
 		return v, !ok, ok
 	}
 	c, err := r.Cookie(cookieName)
@@ -75,6 +76,7 @@ func (d *Dashboard) identify(r *http.Request) (v Viewer, wrong, ok bool) {
 		return v, false, false
 	}
 	v.Name, v.Role, ok = d.readSession(c.Value)
+	v.Token = string(v.Role) + " token"
 	if digest, is := strings.CutPrefix(string(v.Role), tenantSession); ok && is {
 		ok = d.lookAt(r.Context(), &v, digest)
 	}
@@ -89,11 +91,11 @@ func (d *Dashboard) likeTenants(token string) bool {
 func (d *Dashboard) lookAt(ctx context.Context, v *Viewer, digest string) bool {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Patience)
 	defer cancel()
-	tenant, err := d.cfg.TenantOf(ctx, digest)
+	tenant, id, err := d.cfg.TenantOf(ctx, digest)
 	if err != nil {
 		d.cfg.Logger.Warn("dashboard: a tenant's token cannot be looked up", "err", err)
 	}
-	v.Role, v.Tenant = RoleTenant, tenant
+	v.Role, v.Tenant, v.Token = RoleTenant, tenant, "tenant "+tenant+" by token "+id
 	return err == nil && tenant != ""
 }
 

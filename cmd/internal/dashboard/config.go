@@ -47,13 +47,16 @@ type Config struct {
 	// it (tenants.DocumentPath) needs none. Nil has no API.
 	API http.Handler
 	// TenantOf gives the tenant that a token lets look at itself, by the token's digest
-	// (tenants.TokenDigest); "" is a wrong one. Nil has no such tokens.
-	TenantOf func(ctx context.Context, digest string) (tenant string, err error)
+	// (tenants.TokenDigest), and the token's id; "" is a wrong one. Nil has no such tokens.
+	TenantOf func(ctx context.Context, digest string) (tenant, id string, err error)
 	Sources  // what the pages show
 	// Actions are what people may do by the pages' forms.
 	Actions []Action
 	// Record keeps what was done or refused. Nil logs it only.
 	Record func(context.Context, AuditEntry) error
+	// Away says in people's words that an error means that Redis does not answer; nil
+	// for any other error. A nil Away knows none.
+	Away func(error) error
 	// Patience bounds what a page waits for; 0 is 3 s.
 	Patience time.Duration
 	Logger   *slog.Logger     // nil discards

@@ -23,6 +23,7 @@ type Dashboard struct {
 	pages     []page
 	loads     loads
 	live      *live
+	strangers strangers // refusals of them that are kept
 	failures  failures
 	handler   http.Handler
 }
@@ -87,6 +88,7 @@ func (d *Dashboard) chain() http.Handler {
 // refuseForeign answers what a page of another site made a browser send.
 func (d *Dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	d.cfg.Logger.Warn("dashboard: refused what another site's page sent", "from", addressOf(r), "origin", cut(r.Header.Get("Origin"), 100), "path", cut(r.URL.Path, 100))
+	d.recordStranger(r, AuditEntry{What: "forged-origin", Target: cut(r.URL.Path, 100), Text: "It came from a page of another site, " + cut(printable(r.Header.Get("Origin")), 100) + "."})
 	refuse(w, r, http.StatusForbidden, "This came from a page of another site.")
 }
 

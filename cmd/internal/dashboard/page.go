@@ -173,7 +173,7 @@ func (d *Dashboard) explainLoad(r *http.Request, s *shown, err error) (status in
 		return http.StatusBadRequest
 	}
 	d.cfg.Logger.Warn("dashboard: page cannot be read", "page", r.URL.Path, "err", err)
-	s.Error = "This cannot be read now: " + withHint(err)
+	s.Error = "This cannot be read now: " + withHint(d.plain(err))
 	return http.StatusServiceUnavailable
 }
 

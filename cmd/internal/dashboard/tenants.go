@@ -38,7 +38,7 @@ type TenantRow struct {
 	Limits      string // that hold, in short
 	Calls       int64  // today
 	Tokens      int64
-	Refused     int64 // by us and by the provider
+	Refused     int64 // by us; the provider's 429s are the tenant's page's to tell
 	Spent, Cap  int64 // micro-dollars of today
 }
 

@@ -19,11 +19,11 @@ import (
 // acmeToken is a token that looks at acme.
 const acmeToken = tenants.TokenPrefix + "acmes-token-to-look-at-itself"
 
-func acmesToken(_ context.Context, digest string) (string, error) {
+func acmesToken(_ context.Context, digest string) (string, string, error) {
 	if digest == tenants.TokenDigest(acmeToken) {
-		return "acme", nil
+		return "acme", "v_1", nil
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // addTenantSources fills the pages of tenants, the first of which is named by a script.
@@ -129,9 +129,9 @@ func TestTenantLogsIn(t *testing.T) {
 	t.Parallel()
 	ended, away := false, error(nil)
 	cfg := Config{Redis: noRedis(t), Token: testToken, ViewToken: testViewToken, Sources: fullSources(time.Now)}
-	cfg.TenantOf = func(ctx context.Context, digest string) (string, error) {
+	cfg.TenantOf = func(ctx context.Context, digest string) (string, string, error) {
 		if ended || away != nil {
-			return "", away
+			return "", "", away
 		}
 		return acmesToken(ctx, digest)
 	}

@@ -23,15 +23,21 @@ type Viewer struct {
 	Name string // of basic auth or the login form; "" is somebody without one
 	Role Role
 	From string // the address that the request came from
+	// Token says what it was let in by: "operate token", "view token", "tenant acme by
+	// token v_965d"; "" is none, as where no token is asked.
+	Token string
 	// Tenant is the only one that it may see; "" is all.
 	Tenant string
 }
 
-// By names the viewer for the record of what was done: "ana (dashboard)". It is
-// "dashboard" for somebody without a name. ("asynqmon" is taken: the scheduler
+// By names the viewer for the record of what was done: "ana (dashboard)". Somebody
+// without a name is called by the token, or "dashboard" without one. ("asynqmon" is taken: the scheduler
 // calls so who wrote asynq's own pause key.)
 func (v Viewer) By() string {
-	if v.Name == "" {
+	switch {
+	case v.Token != "" && (v.Name == "" || v.Tenant != ""): // a tenant's name for itself is no more than a claim
+		return v.Token + " (" + byDashboard + ")"
+	case v.Name == "":
 		return byDashboard
 	}
 	return v.Name + " (" + byDashboard + ")"

@@ -102,6 +102,7 @@ func addressKey(from string) netip.Addr {
 // wrongToken lets a wrong token wait for its answer.
 func (d *Dashboard) wrongToken(w http.ResponseWriter, r *http.Request, answer func()) {
 	delay, n := d.failures.add(addressOf(r), d.cfg.Now())
+	d.recordStranger(r, AuditEntry{What: "login", Target: cut(r.URL.Path, 100), Text: "A wrong token was given."})
 	if n <= freeFailures || n%wrongLogsEvery == 0 {
 		d.cfg.Logger.Warn("dashboard: wrong token", "from", addressOf(r), "failures", n)
 	}

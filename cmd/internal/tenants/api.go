@@ -1,11 +1,14 @@
 package tenants
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Prefix is where the API stands.
@@ -38,9 +41,19 @@ type API struct {
 	Caller func(*http.Request) Caller
 	Record func(*http.Request, Act) // is told of all that changes something, or was to
 	Log    *slog.Logger             // nil discards
+	// Away says in people's words that an error means that Redis does not answer; nil for
+	// any other. A nil Away knows none.
+	Away     func(error) error
+	Patience time.Duration // bounds what only reads; 0 is 3 s
 
 	mux *http.ServeMux
 }
+
+// How long an answer may take: what only reads, and what changes something.
+const (
+	readTime   = 3 * time.Second
+	changeTime = 5 * time.Second
+)
 
 // mostBody is the largest that a body may be.
 const mostBody = 64 << 10
@@ -60,6 +73,7 @@ func NewAPI(a API) http.Handler {
 	if a.Log == nil {
 		a.Log = slog.New(slog.DiscardHandler)
 	}
+	a.Patience = cmp.Or(a.Patience, readTime)
 	api := &a
 	api.mux = http.NewServeMux()
 	for _, r := range routes {
@@ -129,6 +143,13 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, at route) {
 		v.problem(problem{Status: http.StatusForbidden, Detail: why})
 		return
 	}
+	bound := a.Patience
+	if at.what != "" {
+		bound = changeTime
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), bound)
+	defer cancel()
+	v.r = r.WithContext(ctx)
 	err := at.do(v)
 	if at.what != "" {
 		v.act.Err = err
@@ -185,6 +206,12 @@ func (v *visit) answerError(err error) {
 		v.problem(problem{Status: http.StatusPreconditionRequired, Detail: "It is there already: send If-Match with the ETag of what you read, so that nobody's change is lost."})
 	default:
 		v.Log.Warn("tenants: request failed", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
+		if v.Away != nil {
+			if gone := v.Away(err); gone != nil {
+				v.problem(problem{Status: http.StatusServiceUnavailable, Detail: sentence(gone.Error())})
+				return
+			}
+		}
 		v.problem(problem{Status: http.StatusServiceUnavailable, Detail: "The shared state does not answer now; nothing more is known. Try again."})
 	}
 }
