@@ -215,10 +215,10 @@ func (r AlertRules) paused(f AlertFacts) (out []finding) {
 			continue
 		}
 		target, command := targetOf(p), "nightshift why "+targetOf(p).String()
-		switch {
-		case p.Reason == ReasonOperator || p.Reason == ReasonBrake:
+		switch p.Reason {
+		case ReasonOperator, ReasonBrake:
 			command = "nightshift resume " + target.String()
-		case p.Reason == ReasonHealth:
+		case ReasonHealth:
 			command = "nightshift health show"
 		}
 		text := fmt.Sprintf("%s has been paused for %s, by %s (%s)", target.Describe(), shortTime(f.At.Sub(p.Since).Round(time.Minute)), cmp.Or(p.Owner, "somebody"), cmp.Or(p.Detail, p.Reason))
