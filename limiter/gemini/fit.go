@@ -113,6 +113,16 @@ func (f *fit) solve() (l line) {
 	return l
 }
 
+// unlike tells whether a shape is half as long again as the calls that were remembered,
+// or shorter by as much.
+func (f *fit) unlike(s shape) bool {
+	if f.cross[0] <= 0 {
+		return true
+	}
+	usual := fixedTokens / math.Sqrt(f.cross[0]/max(1, f.weight)) // the first part is fixedTokens over the scale
+	return s.scale() > 1.5*usual || usual > 1.5*s.scale()
+}
+
 // rest is the sum of squares that weights leave unexplained.
 func (f *fit) rest(w [fitParts]float64) float64 {
 	sum := f.square

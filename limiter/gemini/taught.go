@@ -80,20 +80,32 @@ func ReadTaught(ctx context.Context, rdb redis.UniversalClient, lane limiter.Lan
 // learned: what comes is never quite like what came.
 const leastDoubt = 0.02
 
-// Input is about how many input tokens the provider counts for all of the texts.
+// Input is about how many input tokens the provider counts for all of the texts. What
+// calls of quite another length taught is no more than half of a guess: then the rules
+// have a say too, and the range is that of both.
 func (t *Taught) Input(x Texts) (low, mid, high int64) {
 	at, s := t.from.fit.solve(), x.shape()
 	doubt := max(leastDoubt, 2*at.spread/math.Sqrt(max(1, t.from.fit.weight)))
 	all := max(at.ratio(s)*s.scale(), ratioLow*s.tokens()) * float64(x.Calls)
-	return int64(all * (1 - doubt)), int64(all), int64(math.Ceil(all * (1 + doubt)))
+	low, mid, high = int64(all*(1-doubt)), int64(all), int64(math.Ceil(all*(1+doubt)))
+	if t.from.fit.unlike(s) {
+		least, most := x.Tokens()
+		low, mid, high = min(low, least), (mid+(least+most)/2)/2, max(high, most)
+	}
+	return low, mid, high
 }
 
+// otherPrompts is how far the mean answer to one prompt may be from that to another of
+// the same feature: nothing is known of what the new one asks for.
+const otherPrompts = 2
+
 // Output is about how many output tokens an answer has: the mean, between that of
-// the shortest quarter of answers and what three in four do not exceed.
+// the shortest quarter of answers and what three in four do not exceed, and not nearer
+// than half and twice the mean, since other prompts taught it.
 func (t *Taught) Output() (low, mid, high float64) {
 	mean := t.from.outs.mean()
-	low = min(float64(t.from.outs.quantile(0.25)), mean*(1-leastDoubt))
-	return low, mean, max(float64(t.from.outs.quantile(0.75)), mean*(1+leastDoubt))
+	low = min(float64(t.from.outs.quantile(0.25)), mean/otherPrompts)
+	return low, mean, max(float64(t.from.outs.quantile(0.75)), mean*otherPrompts)
 }
 
 // mean is that of the sizes; a bucket counts by its middle.

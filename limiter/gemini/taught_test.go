@@ -43,6 +43,15 @@ func testTaught(t *testing.T, rdb *redis.Client) {
 	if low >= mid || mid >= high || float64(mid) < 0.4*float64(rule) || float64(mid) > 0.6*float64(rule) {
 		t.Errorf("input %d to %d to %d of %d by rule, want about half", low, mid, high, rule)
 	}
+	// Calls of twelve tokens are not like those: the rules have a say.
+	var short Texts
+	for range 50 {
+		short.Add("tag: lamp, brass, old")
+	}
+	ruleLow, ruleHigh := short.Tokens()
+	if low, mid, high := got.Input(short); low > ruleLow || high < ruleHigh || mid < low || mid > high {
+		t.Errorf("short prompts have %d to %d to %d, by rule %d to %d", low, mid, high, ruleLow, ruleHigh)
+	}
 	outLow, mean, outHigh := got.Output()
 	if mean < 125 || mean > 160 || outLow > 110 || outHigh < mean {
 		t.Errorf("answers of %.0f, %.0f, %.0f tokens; want about 100, 140 and more", outLow, mean, outHigh)

@@ -108,7 +108,7 @@ func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command
 		return err
 	}
 	r.Stand, r.Refused, r.Update = &stand, refused, update
-	r.Unknown, r.Duplicates, r.Bad = away, o.dups.count(), b.LeftOut
+	r.Unknown, r.Duplicates, r.Bad = away, stand.Twice, b.LeftOut
 	return f.print(planTable(r, b, o.dups, f.now()), r)
 }
 

@@ -46,7 +46,7 @@ func (l *loaded) evidence(ctx context.Context, be *backend, b *batch, but string
 		return e, err
 	}
 	e.source, e.taught = jobs.PlannedLearned, t
-	e.from = fmt.Sprintf("the last %s calls for %s", humanize.Comma(t.Calls), b.Spec.Feature)
+	e.from = fmt.Sprintf("the last %s calls for %s, whatever they asked", humanize.Comma(t.Calls), b.Spec.Feature)
 	return e, nil
 }
 
@@ -69,8 +69,17 @@ func (l *loaded) meanCap(s jobs.Spec) (int64, error) {
 	return (all + n - 1) / n, nil
 }
 
+// saysMore compares runs that were tried: rows of this input say more than those of
+// another, then the more the better.
+func (e evidence) saysMore(than evidence) bool {
+	if than.source == "" || e.foreign != than.foreign {
+		return than.source == "" || !e.foreign
+	}
+	return len(e.tried) > len(than.tried)
+}
+
 // triedBefore is what good results of a run with the same prompt, model and settings
-// took: of the one with the most, of several such of the latest; the zero evidence
+// took: of the one that says most, of several such of the latest; the zero evidence
 // where there are too few.
 func (b *backend) triedBefore(ctx context.Context, p *batch, but string) (most evidence, err error) {
 	runs, err := b.ourRuns(ctx)
@@ -85,14 +94,17 @@ func (b *backend) triedBefore(ctx context.Context, p *batch, but string) (most e
 		if err != nil {
 			return most, err
 		}
-		if len(tried) <= len(most.tried) || len(tried) < leastTried && int64(len(tried)) < r.Rows {
+		if len(tried) == 0 || len(tried) < leastTried && int64(len(tried)) < r.Rows {
 			continue
 		}
 		e := evidence{source: jobs.PlannedFormer, tried: tried, foreign: p.Asks(keys) < len(tried), from: fmt.Sprintf("%s rows of run %s", humanize.Comma(int64(len(tried))), r.Title())}
 		if r.Spec.Sample {
 			e.source, e.from = jobs.PlannedSample, fmt.Sprintf("a sample of %d rows", len(tried))
 		}
-		if most = e; len(tried) >= evidenceRows {
+		if e.saysMore(most) {
+			most = e
+		}
+		if len(most.tried) >= evidenceRows && !most.foreign {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nightshift/jobs"
+	"nightshift/limiter/gemini"
 )
 
 // TestTriedBefore: a run that has only begun says nothing of its own rows, since the
@@ -25,6 +26,23 @@ func TestTriedBefore(t *testing.T) {
 	for but, want := range map[string]int{"": 6, s.run.ID: 0} {
 		if e, err := s.be.triedBefore(ctx, b, but); err != nil || len(e.tried) != want || e.foreign != (want > 0) {
 			t.Errorf("but %q: %d rows say something, want %d (%v)", but, len(e.tried), want, err)
+		}
+	}
+}
+
+// TestEvidenceOfThisInput: rows of this very input say more than many of another one;
+// of the same kind the more the better.
+func TestEvidenceOfThisInput(t *testing.T) {
+	t.Parallel()
+	own := evidence{source: jobs.PlannedSample, tried: make([]gemini.Usage, 60)}
+	other := evidence{source: jobs.PlannedFormer, tried: make([]gemini.Usage, 150), foreign: true}
+	more := evidence{source: jobs.PlannedFormer, tried: make([]gemini.Usage, 61)}
+	for _, tc := range []struct {
+		e, than evidence
+		want    bool
+	}{{own, evidence{}, true}, {own, other, true}, {other, own, false}, {more, own, true}, {own, more, false}} {
+		if got := tc.e.saysMore(tc.than); got != tc.want {
+			t.Errorf("%d rows (of another input: %v) over %d (%v): %v", len(tc.e.tried), tc.e.foreign, len(tc.than.tried), tc.than.foreign, got)
 		}
 	}
 }

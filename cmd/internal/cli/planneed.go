@@ -178,15 +178,26 @@ func (s *sizes) bill(rows, input, output int64, price func(gemini.Usage) float64
 		return 0
 	}
 	ratio := float64(input) / max(1, float64(counted)*float64(rows)/float64(all))
-	answer := int64(math.Ceil(float64(output) / float64(rows)))
+	answer := float64(output) / float64(rows)
 	for i, n := range s.prompts {
 		if n == 0 {
 			continue
 		}
-		prompt := int64(math.Ceil(float64(s.tokens[i]) / float64(n) * ratio))
-		pico += price(gemini.Usage{Prompt: prompt, Candidates: answer}) * float64(n) * float64(rows) / float64(all)
+		prompt := float64(s.tokens[i]) / float64(n) * ratio
+		pico += meanPrice(price, prompt, answer) * float64(n) * float64(rows) / float64(all)
 	}
 	return pico
+}
+
+// meanPrice is the price of a call that has a fraction of a token, as the mean of many
+// may: each further token costs the same.
+func meanPrice(price func(gemini.Usage) float64, prompt, answer float64) float64 {
+	whole := gemini.Usage{Prompt: int64(prompt), Candidates: int64(answer)}
+	longer, more := whole, whole
+	longer.Prompt++
+	more.Candidates++
+	base := price(whole)
+	return base + (prompt-math.Floor(prompt))*(price(longer)-base) + (answer-math.Floor(answer))*(price(more)-base)
 }
 
 // longPrompts tells prompts that are paid as long ones; nil for a model that has no

@@ -153,3 +153,13 @@ func TestMaxCostOfLines(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMeanPrice: a mean call may have a fraction of a token; what many of them cost is
+// not rounded up for each.
+func TestMeanPrice(t *testing.T) {
+	t.Parallel()
+	price := func(u gemini.Usage) float64 { return 3*float64(u.Prompt) + 7*float64(u.Candidates) }
+	if got := meanPrice(price, 215.25, 18.5); got != 3*215.25+7*18.5 {
+		t.Errorf("%v", got)
+	}
+}

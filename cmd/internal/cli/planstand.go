@@ -21,6 +21,7 @@ type planStand struct {
 	Stale  int64        `json:"stale"`  // the earlier run asked something else for that row
 	Why    string       `json:"stale_why,omitempty"`
 	Than   string       `json:"earlier_run,omitempty"`
+	Twice  int64        `json:"-"`                              // of the rows that are asked: they ask the same as another one
 	Again  int64        `json:"answered_asked_again,omitempty"` // of the others: answered, and --force or reuse: off asks all the same
 
 	places string
@@ -49,6 +50,7 @@ func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batc
 		st.New -= taken.Same
 	}
 	out = planStand{forced: forced, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open, Stale: st.Stale}
+	out.Twice = min(b.Repeats(taken), out.asked())
 	from, places := placesOf(found)
 	out.places = places
 	if taken != nil {
@@ -124,7 +126,7 @@ func (s planStand) openWords() string {
 	if s.forced != "" {
 		return fmt.Sprintf("as run %s asks them", s.Than)
 	}
-	return fmt.Sprintf("as run %s asks them, without a good answer so far", s.Than)
+	return fmt.Sprintf("as run %s asks them, without a good answer so far (under that name: nightshift retry %s)", s.Than, s.Than)
 }
 
 // refusedWords is what enqueue will say of the rows; "" where it takes them.

@@ -18,7 +18,11 @@ func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable 
 		r.Stand.rows(t)
 	}
 	if r.Duplicates > 0 {
-		t.row("", fmt.Sprintf("%s ask the same as another row, and each is paid: %s", humanize.Comma(r.Duplicates), dups.examples()))
+		words := humanize.Comma(r.Duplicates) + " ask the same as another row, and each is paid"
+		if r.Duplicates == dups.count() { // none of those named is answered already
+			words += ": " + dups.examples()
+		}
+		t.row("", words)
 	}
 	t.row("model", fmt.Sprintf("%s, for %s", r.Model, b.Spec.Feature))
 	t.row("input", tokensLine(r.Input))
