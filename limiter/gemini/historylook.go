@@ -9,9 +9,9 @@ import (
 	"nightshift/limiter"
 )
 
-// lookEvery is how often limits and loans are looked at. Each look is a script of
-// Redis for each lane.
-const lookEvery = 30 * time.Second
+// LookEvery is how often limits and loans are looked at: between looks a Level's points
+// are zero. Each look is a script of Redis for each lane.
+const LookEvery = 30 * time.Second
 
 // levelLog has what was seen of limits in the blocks that still grow. It is the
 // historian's own.
@@ -53,7 +53,7 @@ func (l *levelLog) block(ctx context.Context, h *History, index int64) (*block, 
 
 // look notes limits and loans of all lanes, if it is time.
 func (h *Historian) look(ctx context.Context, now time.Time) error {
-	if h.opts.Lanes == nil || now.Sub(h.looked) < lookEvery {
+	if h.opts.Lanes == nil || now.Sub(h.looked) < LookEvery {
 		return nil
 	}
 	h.looked = now

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 // countSpent lets a run's cap know what its calls have cost before there was one: a
@@ -43,6 +47,21 @@ func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (sum
 	}
 	paid, err := b.store.Paid(ctx, run.ID)
 	return max(sum, paid), err
+}
+
+// capEnds says that a run's own cap will stop it before its end, by what its rows have
+// cost so far; "" where it will not, or too few rows tell.
+func capEnds(run jobs.Run, counts jobs.Counts, cost int64) string {
+	called, open, most := counts[jobs.Done]+counts.Bad(), counts.Open(), run.Spec.Steer.MaxCost
+	if most == 0 || called < leastTried || open == 0 {
+		return ""
+	}
+	each := max(1, cost/called)
+	if fit := max(0, most-cost) / each; fit < open {
+		return fmt.Sprintf("its --max-cost stops it after about %s of %s open rows: nightshift set %s --max-cost %s lets all go",
+			humanize.Comma(fit), humanize.Comma(open), typed(run), scheduler.CapDollars(scheduler.EnoughCap(cost, each*open, each)))
+	}
+	return ""
 }
 
 // readEnded adds when a run ended and what its calls have cost.

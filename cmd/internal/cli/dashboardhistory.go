@@ -242,11 +242,26 @@ func (c historyCharts) groups(unit string, per float64) (out []dashboard.LineVie
 	return out
 }
 
-// level is a line of limits or loans; zero where nobody looked is not known.
+// level is a line of limits or loans: what a look found holds until the next one.
 func (c historyCharts) level(name string, points []gemini.Level, of func(gemini.Level) int64) dashboard.LineView {
 	l := dashboard.LineView{Name: name, Whole: true, Values: make([]float64, len(points))}
+	seen := -1
 	for i, p := range points {
-		if l.Values[i] = float64(of(p)); p == (gemini.Level{}) {
+		if p != (gemini.Level{}) {
+			seen = i
+		}
+		if l.Values[i] = math.NaN(); seen >= 0 && time.Duration(i-seen)*c.d.Step <= gemini.LookEvery {
+			l.Values[i] = float64(of(points[seen]))
+		}
+	}
+	return l
+}
+
+// takenBack is a count of each step, not what holds until the next look.
+func (c historyCharts) takenBack(name string, points []gemini.Level) dashboard.LineView {
+	l := dashboard.LineView{Name: name, Values: make([]float64, len(points))}
+	for i, p := range points {
+		if l.Values[i] = float64(p.Revoked); !c.counted(c.d.From.Add(time.Duration(i) * c.d.Step)) {
 			l.Values[i] = math.NaN()
 		}
 	}
@@ -364,14 +379,12 @@ func (c historyCharts) loans() dashboard.ChartView {
 		if s.Limit != unit || s.Class == "" {
 			continue
 		}
-		for _, x := range []struct {
-			name string
-			of   func(gemini.Level) int64
-		}{
-			{" lent", func(p gemini.Level) int64 { return p.Lent }}, {" borrowed", func(p gemini.Level) int64 { return p.Borrowed }},
-			{": taken back", func(p gemini.Level) int64 { return p.Revoked }},
-		} {
-			l := c.level(s.Class+x.name, s.Points, x.of)
+		lines := []dashboard.LineView{
+			c.level(s.Class+" lent", s.Points, func(p gemini.Level) int64 { return p.Lent }),
+			c.level(s.Class+" borrowed", s.Points, func(p gemini.Level) int64 { return p.Borrowed }),
+			c.takenBack(s.Class+": taken back", s.Points),
+		}
+		for _, l := range lines {
 			l.Whole = false
 			if slices.ContainsFunc(l.Values, func(v float64) bool { return v > 0 }) {
 				out.Lines = append(out.Lines, l)

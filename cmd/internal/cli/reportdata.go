@@ -70,8 +70,9 @@ type reportWait struct {
 // reportQuota is how one limit of the run's model was used.
 type reportQuota struct {
 	Model   string        `json:"model"`
-	Limit   string        `json:"limit"` // "rpm"
-	Amount  int64         `json:"amount"`
+	Limit   string        `json:"limit"`  // "rpm"
+	Amount  int64         `json:"amount"` // the largest that was in force in the time
+	Least   int64         `json:"least"`  // and the smallest: parts are of what held then
 	StepMS  int64         `json:"step_ms"`
 	Average float64       `json:"average"` // parts of the limit, over the whole time
 	Peak    float64       `json:"peak"`    // of the fullest step

@@ -94,7 +94,11 @@ func (t *dataTable) wrapLast(most int) {
 
 // caption says in a sentence what the chart shows.
 func (q reportQuota) caption(z *time.Location) string {
-	return fmt.Sprintf("%s of %s, limit %s: %s used on average, %s at most (%s). One step is %s.", q.Limit, q.Model, humanize.Comma(q.Amount),
+	limit := humanize.Comma(q.Amount)
+	if q.Least != q.Amount {
+		limit = humanize.Comma(q.Least) + " to " + limit
+	}
+	return fmt.Sprintf("%s of %s, limit %s: %s used on average, %s at most (%s). One step is %s.", q.Limit, q.Model, limit,
 		percent(q.Average), percent(q.Peak), q.PeakAt.In(z).Format("Mon 15:04"), lengthWords(time.Duration(q.StepMS)*time.Millisecond))
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,5 +234,31 @@ func TestCapStands(t *testing.T) {
 		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+// TestLimitsInForce: a step's use is a part of the limit that held then, not of today's.
+func TestLimitsInForce(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		seen []int64
+		want []int64
+	}{
+		{nil, []int64{240, 240, 240, 240}},
+		{[]int64{0, 1200, 0, 240}, []int64{1200, 1200, 1200, 240}},
+		{[]int64{300, 0}, []int64{300, 300, 300, 300}},
+	} {
+		if got := limitsInForce(tc.seen, 4, 240); !slices.Equal(got, tc.want) {
+			t.Errorf("seen %v: %v, want %v", tc.seen, got, tc.want)
+		}
+	}
+	begin := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+	in := reviewInput{from: begin, to: begin.Add(3 * time.Minute), classes: []limiter.Class{{Name: "bulk", Pausable: true}}, levels: map[string][]int64{"rpm": {1200, 1200, 240}}}
+	for i, n := range []int64{600, 600, 120} {
+		in.minutes = append(in.minutes, gemini.UsageSample{At: begin.Add(time.Duration(i) * time.Minute), Model: "m", Region: "global", Class: "bulk", Requests: n})
+	}
+	q := in.chart(limiter.Lane{Provider: "gemini", Project: "p", Region: "global", Model: "m"}, limiter.Limit{Unit: limiter.Requests, Window: limiter.Minute, Amount: 240}, time.Minute)
+	if q.Amount != 1200 || q.Least != 240 || q.Peak != 0.5 || !strings.Contains(q.caption(time.UTC), "limit 240 to 1,200: 50.0 % used on average") {
+		t.Errorf("%+v: %s", q, q.caption(time.UTC))
 	}
 }

@@ -36,6 +36,9 @@ func (b *backend) reportUse(ctx context.Context, r *runReport) error {
 		return err
 	}
 	width := chartStep(r.From, r.To, len(in.hours) > 0)
+	if in.levels, err = b.limitsThen(ctx, lane, r.From, r.To, width); err != nil {
+		return err
+	}
 	for _, l := range conf.Lanes {
 		if l.Lane == lane {
 			r.Quota = in.charts(l, width)
@@ -46,6 +49,26 @@ func (b *backend) reportUse(ctx context.Context, r *runReport) error {
 	}
 	r.People = peopleSeen(in, width)
 	return nil
+}
+
+// limitsThen are a lane's limits as they were in each step, by their names; 0 where
+// nobody looked.
+func (b *backend) limitsThen(ctx context.Context, lane limiter.Lane, from, to time.Time, width time.Duration) (map[string][]int64, error) {
+	d, err := gemini.NewHistory(b.rdb, b.conf.scope()).Read(ctx, gemini.HistoryQuery{
+		From: from.Truncate(width), To: to.Add(width), Model: lane.Model, By: gemini.GroupClass, Step: width, Levels: true})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]int64{}
+	for _, l := range d.Levels {
+		if l.Class != "" {
+			continue
+		}
+		for _, p := range l.Points {
+			out[l.Limit] = append(out[l.Limit], p.Limit)
+		}
+	}
+	return out, nil
 }
 
 // usageBetween is what all models' callers did.
@@ -93,14 +116,16 @@ func (in reviewInput) charts(l limiter.LaneConfig, width time.Duration) []report
 }
 
 func (in reviewInput) chart(lane limiter.Lane, lim limiter.Limit, width time.Duration) reportQuota {
-	q := reportQuota{Model: lane.Model, Limit: lim.Name(), Amount: lim.Amount, StepMS: width.Milliseconds()}
+	q := reportQuota{Model: lane.Model, Limit: lim.Name(), StepMS: width.Milliseconds()}
 	first := in.from.Truncate(width)
 	n := int(in.to.Sub(first)/width) + 1
+	then := limitsInForce(in.levels[lim.Name()], n, lim.Amount)
+	q.Amount, q.Least = slices.Max(then), slices.Min(then)
 	for i := range n {
 		q.Points = append(q.Points, reportPoint{At: first.Add(time.Duration(i) * width)})
 	}
 	pausable := in.pausable()
-	part := func(amount int64) float64 { return float64(amount) / (float64(lim.Amount) * width.Minutes()) }
+	part := func(i int, amount int64) float64 { return float64(amount) / (float64(then[i]) * width.Minutes()) }
 	for _, s := range in.stretches(lane, lim.Unit) {
 		i := int(s.at.Sub(first) / width)
 		if s.at.Before(first) || i >= n {
@@ -108,14 +133,36 @@ func (in reviewInput) chart(lane limiter.Lane, lim limiter.Limit, width time.Dur
 		}
 		for class, used := range s.used {
 			if pausable[class] {
-				q.Points[i].Bulk += part(used)
+				q.Points[i].Bulk += part(i, used)
 			} else {
-				q.Points[i].People += part(used)
+				q.Points[i].People += part(i, used)
 			}
 		}
 	}
 	q.sum(in)
 	return q
+}
+
+// limitsInForce gives each of n steps the limit that was seen in it, else the one seen before,
+// else after it; now is what holds where none was seen at all.
+func limitsInForce(seen []int64, n int, now int64) []int64 {
+	out := make([]int64, n)
+	copy(out, seen)
+	last := int64(0)
+	for i := range out {
+		if out[i] == 0 {
+			out[i] = last
+		}
+		last = out[i]
+	}
+	next := now
+	for i := range slices.Backward(out) {
+		if out[i] == 0 {
+			out[i] = next
+		}
+		next = out[i]
+	}
+	return out
 }
 
 // sum weighs each step by the part of it that was the run's: others may have used the

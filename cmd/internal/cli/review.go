@@ -52,6 +52,7 @@ type reviewInput struct {
 	peaks    []scheduler.HourPeak // largest minutes of hours whose minutes are gone
 	lanes    []limiter.LaneConfig
 	classes  []limiter.Class
+	levels   map[string][]int64 // limits of a lane by name, in each step of a chart; 0: not seen
 }
 
 // samples are the minutes, and the hours before them.

@@ -291,11 +291,15 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	if s.Kept = until; words != "" {
 		t.row("kept", words)
 	}
-	if s.ETA != nil {
+	switch words := capEnds(run, s.counts, s.Cost); {
+	case s.ETA == nil:
+	case words != "":
+		t.row("but", words)
+	default:
 		t.row("done by", "about "+clock(*s.ETA, now))
 	}
 	t.row("next", nextCommand(run, s))
-	t.wrap(100, "state")
+	t.wrap(100, "state", "but")
 	return o.print(t, s)
 }
 
