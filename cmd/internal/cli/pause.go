@@ -177,7 +177,11 @@ func (o *pauseOptions) tell(e scheduler.Effect, sentence string) error {
 }
 
 func pausedSentence(what string, e scheduler.Effect, until, now time.Time, aborted bool) string {
-	parts := []string{what + " is paused"}
+	is := " is"
+	if strings.Contains(what, ", ") {
+		is = " are"
+	}
+	parts := []string{what + is + " paused"}
 	if !until.IsZero() {
 		parts[0] += " until " + clock(until, now)
 	}

@@ -7,8 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nightshift/cmd/internal/tenants"
 	"nightshift/limiter"
 )
+
+// longestNode bounds the names that people may set limits for: an organization, tenant
+// and team together.
+const longestNode = 3 * tenants.LongestName
 
 // quotaTarget gives the node that the user means: a model by its name or an alias,
 // class/NAME, weights, or a node of a path.
@@ -27,6 +32,9 @@ func (l *loaded) quotaTarget(name string, known limiter.Config) (string, error) 
 		}
 	}
 	if kind, id, ok := strings.Cut(name, "/"); ok && id != "" && kind != "class" && slices.Contains(limiter.NodeKinds(), kind) {
+		if len(id) > longestNode {
+			return "", usageErrorf("the name of a %s has at most %d bytes, that of %s… has %d", kind, longestNode, cutText(name, 40), len(id))
+		}
 		return name, nil // need not be configured
 	}
 	targets := targetsOf(known)

@@ -27,6 +27,9 @@ func newWatchCmd(f *factory) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Ref = firstArg(args)
+			if cmd.Flags().Changed("every") && every <= 0 {
+				return usageErrorf("--every %s: a time above nothing, such as 2s", every)
+			}
 			return runWatch(cmd.Context(), o, every)
 		},
 	}
