@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,6 +162,13 @@ func (b *tab) look(path, says string) {
 	b.do(chromedp.Navigate(b.site.URL + path))
 	// In the banner stand words that asynqmon's part has to show by itself.
 	b.until(fmt.Sprintf("(document.getElementById('root') || document.body).innerText.includes(%q)", says))
+}
+
+// click clicks on the first element that a selector finds, once it is there: within the
+// page, since a page that is live may put another in its place meanwhile.
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("(() => { const e = document.querySelector(%s); if (e) { e.click(); return true } })()", strconv.Quote(selector)))
 }
 
 // until asks the page again and again, also across a navigation.

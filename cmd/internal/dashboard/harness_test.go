@@ -113,7 +113,7 @@ func TestPagesInABrowser(t *testing.T) {
 	b.until("(() => { for (const e of document.querySelectorAll('form.do button')) if (e.textContent == 'Pause bulk') { e.click(); return true } })()")
 	b.until("document.body.innerText.includes('Pause bulk?')")
 	b.inspect("confirm")
-	b.do(chromedp.Click(chromedp.CSS("button.danger")))
+	b.click("button.danger")
 	b.until("location.pathname == '/' && document.querySelector('.said').innerText == 'bulk is paused by ana (dashboard)'")
 	b.clean("said")
 	b.operate()

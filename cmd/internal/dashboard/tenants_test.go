@@ -183,7 +183,7 @@ func (b *tab) ownLook() {
 	b.t.Helper()
 	b.look("/tenants/acme", "may act")
 	b.until("document.querySelector('form[action=\"/do/lift\"]') && !window.ran")
-	b.do(chromedp.Click(chromedp.CSS("form.out button")))
+	b.click("form.out button")
 	b.until("location.pathname == '/login'")
 	b.do(chromedp.SendKeys(chromedp.CSS("#token"), acmeToken+"\r"))
 	b.until("location.pathname == '/' && document.body.innerText.includes('read-only') && document.querySelector('.chart canvas')")
