@@ -72,7 +72,7 @@ func TestMoney(t *testing.T) {
 // nothing is lost.
 func TestMoneyIsBounded(t *testing.T) {
 	rdb, scope, clock := dialReal(t), meterScope(), &handClock{at: meterNoon}
-	m := meterAt(t, rdb, scope, clock, clock, func(o *MeterOptions) { o.Pending = 10 })
+	m := meterAt(t, rdb, scope, clock, clock, func(o *MeterOptions) { o.Pending, o.Zone = 10, time.UTC })
 	for i := range 30 {
 		m.Put(paid(scope, meterNoon, "acme", string(rune('a'+i)), 100))
 	}
