@@ -89,7 +89,7 @@ func TestProviderErrorsPass(t *testing.T) {
 		"HTML":         {502, "text/html; charset=utf-8", "<html>\r\n<b>Bad Gateway</b>\x00\xff", ""},
 		"event":        {500, "text/event-stream", "data: {\"error\":{\"code\":500}}\r\n\r\n", ""},
 		"empty":        {504, "application/json", "", ""},
-		"not modified": {403, "application/json", `{"error":{"code":403,"message":"Method doesn't allow unregistered callers","status":"PERMISSION_DENIED"}}`, ""},
+		"not modified": {403, "application/json", `{"error":{"code":403,"message":"The caller does not have permission","status":"PERMISSION_DENIED"}}`, ""},
 	} {
 		for _, path := range []string{generate, stream} {
 			s := start(t, knobs{base: sender(func(*http.Request) (*http.Response, error) {
@@ -111,6 +111,35 @@ func TestProviderErrorsPass(t *testing.T) {
 			}
 			if d := got.header.Get(headerDecision); d != "admitted" && d != string(limiter.AdmittedThenProviderRejected) || got.header.Get(headerTraceID) == "" {
 				t.Errorf("%s: decision %q", name, d)
+			}
+		}
+	}
+}
+
+// TestOurKeyIsNotTheClients: that the provider refuses our key, a client is told as
+// those are for whom no call is made: not in the provider's words, which read as if his
+// own key were meant. It is so of the look at a dead key, too.
+func TestOurKeyIsNotTheClients(t *testing.T) {
+	t.Parallel()
+	theirs := `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[
+		{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}`
+	for _, path := range []string{generate, stream} {
+		calls := 0
+		s := start(t, knobs{base: sender(func(*http.Request) (*http.Response, error) {
+			calls++
+			return reply(400, "application/json", theirs), nil
+		})})
+		key := s.chat()
+		for i, sent := range []int{1, 1, 2} { // the first opens the breaker, the second is held back, the third looks
+			if i == 2 {
+				_, err := s.lim.LookAgain(t.Context())
+				s.must(err)
+			}
+			got := s.send(http.MethodPost, path, question, "x-goog-api-key", key)
+			e := s.rpcError(got)
+			if got.status != http.StatusServiceUnavailable || e.Status != unavailable || got.header.Get("Retry-After") == "" || strings.Contains(got.body, "pass a valid") ||
+				s.info(got)["reason"] != string(limiter.ReasonCredentials) || calls != sent {
+				t.Errorf("%s, call %d: %d %v %s; %d were sent", path, i, got.status, got.header, got.body, calls)
 			}
 		}
 	}

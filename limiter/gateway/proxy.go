@@ -64,11 +64,16 @@ func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 }
 
 // modifyResponse passes the provider's answer on as it is, with our headers. A
-// stream has not been read yet; all else has, and its usage is known.
+// stream has not been read yet; all else has, and its usage is known. Only that our key
+// is refused is not for the client: he is told what those are told who call after him.
 func modifyResponse(resp *http.Response) error {
 	f := forwardedOf(resp.Request.Context())
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return errors.New("the provider switched protocols unasked")
+	}
+	if d := f.obs.KeyRefused(f.g.cfg.Now()); d != nil {
+		f.sayDenied(d)
+		return d
 	}
 	f.status = resp.StatusCode
 	resp.Header.Del("Alt-Svc") // of the provider's own address

@@ -81,3 +81,23 @@ func (o *Observation) Refusal() *limiter.Denied {
 		TraceID: o.TraceID, Detail: v.Reason,
 	}
 }
+
+// keyLook is when a caller whose call the provider refused for our key may come back:
+// when the breaker that this opened lets the first call look.
+const keyLook = time.Minute
+
+// KeyRefused gives the refusal of a call that the provider refused for the key that
+// we put on, in the form of those that are held back for that, or nil. Its caller can
+// mend nothing, and the provider's text is about a key that is none of his.
+func (o *Observation) KeyRefused(now time.Time) *limiter.Denied {
+	if o.Verdict == nil || o.Verdict.Kind != Permanent || !o.Verdict.Credential || o.Degraded != nil {
+		return nil
+	}
+	d := o.Refusal()
+	if d == nil {
+		return nil
+	}
+	d.Reason, d.Limiter, d.Permanent = limiter.ReasonCredentials, "", false
+	d.RetryAfterMS, d.RetryAt, d.Detail = keyLook.Milliseconds(), now.Add(keyLook), inWords(*o.Verdict)
+	return d
+}
