@@ -28,7 +28,7 @@ func (b *backend) asHistory(q dashboard.HistoryQuery) *historyOptions {
 func problemOf(err error) string {
 	var usage *usageError
 	if errors.As(err, &usage) {
-		return err.Error()
+		return strings.TrimPrefix(err.Error(), "--") // the page's fields have the flags' names
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 		out.Lanes = append(out.Lanes, laneView(l, d.conf, v.At))
 	}
 	out.Users, out.UsersFound = v.userViews(q.Text)
-	waits := waiters{v, d.backend}
+	waits := waiters{v, d.backend, false}
 	if out.Waits, out.WaitsFound, err = waits.views(ctx, q.Text); err != nil {
 		return out, err
 	}
@@ -141,7 +141,7 @@ func throttleViews(throttles []limiter.Throttle, now time.Time) []dashboard.Paus
 	for _, t := range together(throttles, func(t *limiter.Throttle) *string { return &t.Class }) {
 		out = append(out, dashboard.PauseView{
 			Target: fmt.Sprintf("class %s but for %s", t.Class, percent(float64(t.SharePPM(now))/ppm)),
-			Reason: t.Reason, Owner: t.Owner, Detail: t.Detail, Since: t.Since,
+			Reason: t.Reason, Owner: t.Owner, Detail: t.Detail, Since: t.Since, Ends: endsBy(t.Reason, t.Owner),
 		})
 	}
 	return out
@@ -151,7 +151,7 @@ func throttleViews(throttles []limiter.Throttle, now time.Time) []dashboard.Paus
 func pauseViews(pauses []limiter.Pause) []dashboard.PauseView {
 	out := []dashboard.PauseView{}
 	for _, p := range pauses {
-		v := dashboard.PauseView{Target: p.Target(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since, Until: p.Until}
+		v := dashboard.PauseView{Target: p.Target(), Reason: p.Reason, Owner: p.Owner, Detail: p.Detail, Since: p.Since, Until: p.Until, Ends: endsBy(p.Reason, p.Owner)}
 		if p.Reason == scheduler.ReasonOperator || p.Reason == scheduler.ReasonBrake {
 			v.Resume = targetName(p) // each on its own: they are lifted one by one
 		}

@@ -64,13 +64,23 @@ func TestDashboardRun(t *testing.T) {
 	says(t, visit(t, d, operates, "/do/retry", form("confirmed", "", "only", "schema")), http.StatusPreconditionRequired, "Ask 2 rows of night again?")
 	says(t, visit(t, d, operates, "/do/retry", form("confirmed", "", "only", "schemer")), http.StatusConflict, "no row of night failed of it; there are: schema, safety")
 	says(t, visit(t, d, operates, "/do/retry", form("only", "schema")), http.StatusOK, "night: 2 rows enqueued again", "now: 8 queued, 1 done, 1 failed")
+	if page = visit(t, d, operates, "/runs/night", nil); strings.Contains(page.Body.String(), "/do/resume") {
+		t.Error("a run that nobody paused can be resumed")
+	}
+	says(t, visit(t, d, operates, "/do/pause", form()), http.StatusOK, "run night is paused")
+	if page = visit(t, d, operates, "/runs/night", nil); !strings.Contains(page.Body.String(), "/do/resume") {
+		t.Error("a paused run cannot be resumed")
+	}
 	says(t, visit(t, d, operates, "/do/cancel", form("confirmed", "")), http.StatusPreconditionRequired, "Its 8 open rows end without an answer")
 	says(t, visit(t, d, operates, "/do/cancel", form()), http.StatusOK, "night: 8 rows cancelled, 2 had finished and stay")
 	says(t, visit(t, d, operates, "/do/cancel", form("confirmed", "")), http.StatusConflict, "nothing to cancel")
 	says(t, visit(t, d, operates, "/do/cancel", url.Values{"confirmed": {"yes"}}), http.StatusConflict, "names no run")
 	says(t, visit(t, d, looks, "/audit", nil), http.StatusOK, "set run night weight 1 → weight 3 done", "retry run night 6 queued, 1 done, 3 failed → 8 queued, 1 done, 1 failed done",
 		"cancel run night 8 queued, 1 done, 1 failed → 1 done, 1 failed, 8 cancelled done")
-	says(t, visit(t, d, operates, "/runs/night", nil), http.StatusOK, "What happened", "run run night set: weight 1 → 3 by ana (dashboard)", "8 cancelled")
+	page = visit(t, d, operates, "/runs/night", nil)
+	if says(t, page, http.StatusOK, "What happened", "run run night set: weight 1 → 3 by ana (dashboard)", "8 cancelled"); strings.Contains(page.Body.String(), "/do/resume") {
+		t.Error("a cancelled run can be resumed")
+	}
 }
 
 // TestDashboardSteer: limits are shown before they change, and wrong values have the
@@ -163,18 +173,18 @@ func TestDashboardHistoryAndWho(t *testing.T) {
 	says(t, visit(t, d, looks, "/history?from=1h", nil), http.StatusOK, "Use by feature requests a minute", "tags<b> has the largest part", "429s of the provider", "Estimates against usage",
 		"What calls met", "nightshift quota history --from 1h --by feature --unit rpm", "Money of")
 	says(t, visit(t, d, looks, "/history?from=48h&by=class&unit=input_tpm", nil), http.StatusOK, "Use by class input tokens a minute", "bulk")
-	says(t, visit(t, d, looks, "/history?from=200h", nil), http.StatusOK, "the history is kept for seven days")
-	says(t, visit(t, d, looks, "/history?by=tenant&feature=chat", nil), http.StatusOK, "features are not told apart by tenant")
-	says(t, visit(t, d, looks, "/history?model=none", nil), http.StatusOK, "none")
+	says(t, visit(t, d, looks, "/history?from=200h", nil), http.StatusBadRequest, "the history is kept for seven days")
+	says(t, visit(t, d, looks, "/history?by=tenant&feature=chat", nil), http.StatusBadRequest, "features are not told apart by tenant")
+	says(t, visit(t, d, looks, "/history?model=none", nil), http.StatusBadRequest, "none", "Show")
 	csv := visit(t, d, looks, "/history.csv?from=1h", nil)
 	if lines := strings.Split(csv.Body.String(), "\n"); !strings.HasPrefix(lines[0], "time,feature,requests,input_tokens") || !strings.Contains(csv.Body.String(), ",tags<b>,30,3000,") {
 		t.Errorf("%.300s", csv.Body.String())
 	}
-	says(t, visit(t, d, looks, "/history.csv?from=never", nil), http.StatusBadRequest, "--from never")
+	says(t, visit(t, d, looks, "/history.csv?from=never", nil), http.StatusBadRequest, "from never: want")
 	says(t, visit(t, d, looks, "/who?from=30m", nil), http.StatusOK, "2 refusals of calls that people waited for in 1 minute", "tags<b> (bulk) had", "nightshift pause bulk --until 30m", "While people waited")
 	says(t, visit(t, d, looks, "/who?by=class", nil), http.StatusOK, "bulk bulk 75 %", "interactive interactive 25 %")
 	says(t, visit(t, d, looks, "/who?by=tenant&q=acm", nil), http.StatusOK, "acme")
 	says(t, visit(t, d, looks, "/who?q=nobody", nil), http.StatusOK, "Nobody with that.")
-	says(t, visit(t, d, looks, "/who?from=tomorrow", nil), http.StatusOK, "want a time of day that has passed")
+	says(t, visit(t, d, looks, "/who?from=tomorrow", nil), http.StatusBadRequest, "want a time of day that has passed")
 	says(t, visit(t, d, operates, "/who", nil), http.StatusOK, "Pause bulk for 30 min")
 }

@@ -17,6 +17,7 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 	"nightshift/worker"
 )
 
@@ -47,6 +48,9 @@ func (d *dashboardNow) runPage(ctx context.Context, q dashboard.RunQuery) (v das
 			v.States = append(v.States, dashboard.CountView{Name: strings.ReplaceAll(st.String(), "_", " "), N: humanize.Comma(s.counts[st])})
 		}
 	}
+	if v.Paused, err = d.pausedItself(ctx, s); err != nil {
+		return v, err
+	}
 	for _, step := range d.stepsFor(ctx, s) {
 		v.Do = append(v.Do, dashboard.AdviceView{Level: dashboard.Warn, Text: step.Why + ":", Command: step.Command})
 	}
@@ -61,6 +65,17 @@ func (d *dashboardNow) runPage(ctx context.Context, q dashboard.RunQuery) (v das
 	unknown("which rows failed", d.addFailed(ctx, &v, run, s.counts, q))
 	unknown("what happened", d.addRunEvents(ctx, &v, run, now))
 	return v, nil
+}
+
+// pausedItself holds for a run with open rows that a resume of it would let go on.
+func (b *backend) pausedItself(ctx context.Context, s runStatus) (bool, error) {
+	if s.counts.Open() == 0 {
+		return false, nil
+	}
+	pauses, err := b.lim.Pauses(ctx)
+	return slices.ContainsFunc(pauses, func(p limiter.Pause) bool {
+		return p.Run == s.ID && (p.Reason == scheduler.ReasonOperator || p.Reason == scheduler.ReasonBrake)
+	}), err
 }
 
 // statusOf is a run's state with its end, and the workers.
@@ -151,6 +166,8 @@ func (d *dashboardNow) addCurve(ctx context.Context, v *dashboard.RunPageView, r
 	to := now
 	if counts.Open() == 0 {
 		to = ends[len(ends)-1].At
+	} else { // the line ends where the rest of the page says that it is
+		ends = append(slices.Clone(ends), jobs.EndPoint{At: now, Ended: counts.Total() - counts.Open()})
 	}
 	step := max(time.Second, to.Sub(run.Created)/curvePoints).Round(time.Second)
 	c := &dashboard.ChartView{ID: "over", Title: "Rows that have ended", Of: fmt.Sprintf("of %s", humanize.Comma(counts.Total())), Measure: dashboard.Count, From: run.Created, Step: step}
@@ -192,6 +209,10 @@ func (d *dashboardNow) addFailed(ctx context.Context, v *dashboard.RunPageView, 
 		if q.Cause == "" || q.Cause == only {
 			v.Found += int(c.Rows)
 		}
+		bad -= c.Rows
+	}
+	if bad != 0 {
+		v.Apart = "as of some seconds ago: rows end while they are counted"
 	}
 	v.Failed, err = d.failedRows(ctx, run, q)
 	return err

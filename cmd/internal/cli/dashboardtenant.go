@@ -202,7 +202,7 @@ func (d *dashboardNow) addTenantWork(ctx context.Context, v *dashboard.TenantVie
 	if o.Lanes, err = d.statesOf(ctx, look); err != nil {
 		return err
 	}
-	w := waiters{o, d.backend}
+	w := waiters{o, d.backend, v.Asked.Own}
 	for _, l := range w.lines("") {
 		if limiter.ParseLeaf(l.Leaf).Tenant != v.Name || len(v.Waits) == dashboard.WaitsOnPage {
 			continue
@@ -211,8 +211,8 @@ func (d *dashboardNow) addTenantWork(ctx context.Context, v *dashboard.TenantVie
 		if err != nil {
 			return err
 		}
-		if v.Asked.Own { // what holds a line may be of others
-			x.For, x.Share = "", 0
+		if v.Asked.Own {
+			x.Share = 0 // tells how many others there are
 		}
 		v.Waits = append(v.Waits, x)
 	}

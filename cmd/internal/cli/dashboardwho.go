@@ -11,6 +11,7 @@ import (
 
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/limiter"
+	"nightshift/scheduler"
 )
 
 // userViews are those who had the quota of the last minute.
@@ -33,7 +34,8 @@ func (v *overview) userViews(text string) (out []dashboard.UserView, found int) 
 // waiters says who waits for what.
 type waiters struct {
 	*overview
-	be *backend
+	be  *backend
+	own bool // a tenant looks, to whom others' names and figures are not told
 }
 
 // waiter is a line of a lane.
@@ -94,16 +96,19 @@ func (w waiters) view(ctx context.Context, l waiter) (dashboard.WaitView, error)
 		Lane: l.lane.Lane.Model, Class: l.Class, Line: l.name(), Waiting: l.Waiting, InPlace: l.SharePPM == 0, Share: float64(l.SharePPM) / ppm,
 	}
 	if l.run != nil && l.run.ETA != nil {
-		v.Until = *l.run.ETA
+		v.Until, v.UntilNote = *l.run.ETA, "about"
 	}
 	if v.InPlace {
 		v.Until, v.UntilNote = w.givesUp(l), "at the latest"
 	}
 	e := &explained{Class: l.Class, Path: limiter.ParseLeaf(l.Leaf), Explanation: limiter.Explanation{Lane: *l.lane}}
 	if p := pauseFor(e); p != nil {
-		v.For = pauseSentence(p, w.At)
-		if p.Until.IsZero() {
-			v.Until, v.UntilNote = time.Time{}, "resumed"
+		v.For, v.Until, v.UntilNote = pauseSentence(p, w.At), p.Until, ""
+		if p.Reason == scheduler.ReasonHealth || p.Reason == scheduler.ReasonWindow || p.Until.IsZero() {
+			v.Until, v.UntilNote = time.Time{}, strings.TrimPrefix(endsBy(p.Reason, p.Owner), "until ")
+		}
+		if w.own {
+			v.For = ownPause(p)
 		}
 		return v, nil
 	}
@@ -115,6 +120,12 @@ func (w waiters) view(ctx context.Context, l waiter) (dashboard.WaitView, error)
 	if denied != nil {
 		e.Denied = denied
 		v.For = explainWords{conf: w.be.conf, now: w.At}.why(e)
+		if w.own {
+			v.For = ownWait(e)
+		}
+		if v.Until.IsZero() && !denied.RetryAt.IsZero() {
+			v.Until, v.UntilNote = denied.RetryAt, "at the earliest"
+		}
 	}
 	return v, nil
 }

@@ -295,6 +295,28 @@ func TestReportOtherRuns(t *testing.T) {
 	}
 }
 
+// TestReportOfOthers: what is of a tenant, key, feature, class, model or run that the
+// run's calls are not counted for is not told of it.
+func TestReportOfOthers(t *testing.T) {
+	r := sampleReport()
+	r.Run.Spec.Lane, r.Run.Spec.Class, r.Run.Spec.Tenant = "gemini/p/global/gemini-3.5-flash", "bulk", "acme"
+	for subject, want := range map[string]bool{
+		"tenant/globex": true, "tenant/acme": false, "tenant/*": false, "tenant/globex usd_per_day": true, "tenant/acme usd_per_day": false, "key/k_1": true, "feature/chat": true,
+		"feature/catalog": false, "run/mx111111abcd": true, "mx111111abcd": true, "mx111111abcd operator": true, r.Run.ID: false, "bulk": false, "agent": true, "class agent": false,
+		"interactive of gemini-3.5-flash": false, "gemini/p/global/other": true, "gemini/p/global/gemini-3.5-flash": false, "provider": false, "project/default": false,
+		"bulk-high.p.gemini-3.5-flash": false, "bulk-high.p.other": true, "interactive": true,
+	} {
+		if got := r.ofOthers(limiter.Event{Kind: limiter.EventPause, Subject: subject}); got != want {
+			t.Errorf("%s is of others: %v", subject, got)
+		}
+	}
+	for text, want := range map[string]bool{"weights: tenant/globex 1 → 3": true, "weights: tenant/globex 1 → 3, tenant/acme 2": false, "weights: none": false} {
+		if got := r.ofOthers(limiter.Event{Kind: limiter.EventLimits, Subject: "weights", Text: text}); got != want {
+			t.Errorf("%s is of others: %v", text, got)
+		}
+	}
+}
+
 // TestWindowNeverOpens: a timetable under which no row could ever go is refused.
 func TestWindowNeverOpens(t *testing.T) {
 	t.Parallel()

@@ -31,25 +31,12 @@ func (b *backend) reportEvents(ctx context.Context, r *runReport) error {
 		if e.Kind == limiter.EventLimits && e.At.Before(r.From.Add(10*time.Second)) {
 			continue // what the run itself brought
 		}
-		if slices.Contains(quietEvents, e.Kind) || r.ofAnother(e, others) || e.Subject != r.Run.ID && r.elsewhere(e) {
+		if slices.Contains(quietEvents, e.Kind) || r.ofAnother(e, others) || r.ofOthers(e) {
 			continue
 		}
 		r.addEvent(e)
 	}
 	return nil
-}
-
-// ofAnother holds for what happened to another run, by its subject or by what it names.
-func (r *runReport) ofAnother(e limiter.Event, others map[string]bool) bool {
-	if others[strings.TrimPrefix(e.Subject, "run/")] || e.Kind == scheduler.EventRun && e.Subject != r.Run.ID {
-		return true
-	}
-	for id, other := range others {
-		if other && strings.Contains(e.Text, "run/"+id) && !strings.Contains(e.Text, r.Run.ID) {
-			return true
-		}
-	}
-	return false
 }
 
 // otherRunIDs are the runs that this one is not.
@@ -60,12 +47,6 @@ func (b *backend) otherRunIDs(ctx context.Context, run string) (map[string]bool,
 		out[r.ID] = r.ID != run
 	}
 	return out, err
-}
-
-// elsewhere holds for what happened to another model only.
-func (r *runReport) elsewhere(e limiter.Event) bool {
-	lane, err := limiter.ParseLane(e.Subject)
-	return err == nil && lane.String() != r.Run.Spec.Lane
 }
 
 // addEvent puts what repeats in one line.

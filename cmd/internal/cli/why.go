@@ -221,6 +221,29 @@ func pauseSentence(p *limiter.Pause, now time.Time) string {
 	return fmt.Sprintf("%s is paused by %s since %s %s (%s)", p.Target(), p.Owner, clock(p.Since, now), until, why)
 }
 
+// endsBy says what ends a pause of which no end is known.
+func endsBy(reason, owner string) string {
+	switch {
+	case owner == "asynqmon":
+		return "until it is resumed on the queues' page"
+	case reason == scheduler.ReasonHealth:
+		return "until callers are well"
+	case reason == scheduler.ReasonWindow:
+		return "until its work window opens"
+	case reason == scheduler.ReasonBudget:
+		return "until there is money again"
+	case reason == scheduler.ReasonDaily:
+		return "until the day's quota is there again"
+	case reason == scheduler.ReasonCredentials:
+		return "until a look finds a key that works"
+	case reason == scheduler.ReasonCounters:
+		return "until somebody says what was used"
+	case reason == scheduler.ReasonStop:
+		return "until the stop is lifted"
+	}
+	return "until somebody resumes it"
+}
+
 // inForce is a limit less what the provider's answers took off. That is nobody's.
 func inForce(l limiter.LimitState) int64 {
 	if l.Lowered == nil {

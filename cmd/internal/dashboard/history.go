@@ -75,6 +75,8 @@ func (d *Dashboard) historyPage() page {
 	return p
 }
 
+func (v HistoryView) wrong() string { return v.Problem }
+
 // StepWords is how long a step is.
 func (v HistoryView) StepWords() string { return lengthOf(v.Step) }
 

@@ -20,7 +20,7 @@ func busy(now time.Time) Overview {
 	return Overview{
 		Health: HealthView{Phase: "paused", Level: Warn, Since: since, Text: "p95 4.1 s over the last minute (412 calls), 3 of them refused"},
 		Pauses: []PauseView{
-			{Target: "bulk", Reason: "health", Owner: "scheduler night-2", Detail: "p95 4.1 s, above 3.5 s", Since: since},
+			{Target: "bulk", Reason: "health", Owner: "scheduler night-2", Detail: "p95 4.1 s, above 3.5 s", Since: since, Ends: "until callers are well"},
 			{Target: "evaluation", Reason: "window", Owner: "scheduler night-2", Since: since.Add(-time.Hour), Until: now.Add(14 * time.Hour)},
 		},
 		Advice: []AdviceView{
@@ -55,7 +55,7 @@ func busy(now time.Time) Overview {
 		},
 		UsersFound: 4,
 		Waits: []WaitView{
-			{Lane: "gemini-2.5-flash", Class: "bulk", Line: "tenant acme, run nightly-summaries", Waiting: 18_700, Share: 0.75, For: "bulk is paused by the health monitor", UntilNote: "resumed"},
+			{Lane: "gemini-2.5-flash", Class: "bulk", Line: "tenant acme, run nightly-summaries", Waiting: 18_700, Share: 0.75, For: "bulk is paused by the health monitor", UntilNote: "callers are well"},
 			{Lane: "gemini-2.5-flash", Class: "interactive", Line: "everybody", Waiting: 4, InPlace: true, For: "rpm lacks 4 requests", Until: now.Add(8 * time.Second), UntilNote: "at the latest"},
 		},
 		WaitsFound: 2,
@@ -102,7 +102,7 @@ func TestHomeTellsTheState(t *testing.T) {
 	text := words(page)
 	for _, part := range []string{
 		"Interactive traffic unhealthy: bulk is paused p95 4.1 s over the last minute (412 calls), 3 of them refused since 07:42:00",
-		"bulk health by scheduler night-2: p95 4.1 s, above 3.5 s since 07:42:00 until resumed",
+		"bulk health by scheduler night-2: p95 4.1 s, above 3.5 s since 07:42:00 until callers are well",
 		"evaluation window by scheduler night-2 since 06:42 until 21:45",
 		"nightshift resume bulk --override 30m",
 		"calls, last minute 438 input tokens 961,200 output tokens 120,000 refused by us 3 429s 0 waiting 18,734 open runs 1 workers 2 lanes 3 1 held",
@@ -115,7 +115,7 @@ func TestHomeTellsTheState(t *testing.T) {
 		"tenant/acme as tenant/* rpm 91 0 100 bulk 91",
 		"chat interactive 412 94 % 930,000 97 % 3 0 4.1 s",
 		"and 2 with less",
-		"tenant acme, run nightly-summaries gemini-2.5-flash bulk 18,700 75 % bulk is paused by the health monitor resumed",
+		"tenant acme, run nightly-summaries gemini-2.5-flash bulk 18,700 75 % bulk is paused by the health monitor callers are well",
 		"everybody gemini-2.5-flash interactive 4 in place rpm lacks 4 requests 07:45:08 at the latest",
 		"interactive 412 94 % 3 4.1 s 22 0",
 		"background 0 <1 % 0 – 0 0",
@@ -150,9 +150,9 @@ func TestHomeInOtherStates(t *testing.T) {
 		t.Errorf("an overview that fails: %d %s", w.Code, got)
 	}
 	_, page = home(t, Config{Sources: Sources{Pauses: func(context.Context) ([]PauseView, error) {
-		return []PauseView{{Target: "bulk", Reason: "operator"}}, nil
+		return []PauseView{{Target: "bulk", Reason: "operator", Ends: "until somebody resumes it"}}, nil
 	}}})
-	if got := words(page); !strings.Contains(got, "bulk operator until resumed") {
+	if got := words(page); !strings.Contains(got, "bulk operator until somebody resumes it") {
 		t.Errorf("pauses alone: %s", got)
 	}
 }

@@ -145,8 +145,16 @@ func (d *Dashboard) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	defer cancel()
 	data, err := d.loadPage(ctx, r, p)
 	s.Data = data
-	d.showPage(w, r, d.explainLoad(r, s, err), p.template, s)
+	status := d.explainLoad(r, s, err)
+	if q, ok := data.(questioned); ok && err == nil && q.wrong() != "" {
+		status = http.StatusBadRequest
+	}
+	d.showPage(w, r, status, p.template, s)
 }
+
+// questioned is what a page shows that answers a question of the address. With what is
+// wrong with that it has its form yet, to ask again.
+type questioned interface{ wrong() string }
 
 // loadPage reads what a page shows; of a live one once for all who look at it.
 func (d *Dashboard) loadPage(ctx context.Context, r *http.Request, p page) (any, error) {

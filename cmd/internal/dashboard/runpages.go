@@ -45,6 +45,8 @@ type RunPageView struct {
 	Waits    []CountView // what the rows that have ended waited for, in all
 	Over     *ChartView  // rows that ended, over time; nil before the first
 	Causes   []CauseView // of rows without a good answer, the most first
+	Apart    string      // how Causes differ from States, which were read at another moment; "" is not at all
+	Paused   bool        // by itself, so that resuming it does something
 	Failed   []FailedRow // one page of them
 	Found    int         // rows that Failed is a page of
 	Settings []SettingView

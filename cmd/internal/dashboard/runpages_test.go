@@ -67,7 +67,6 @@ func TestRunPages(t *testing.T) {
 	d := runPagesDashboard(t, nil)
 	for path, words := range map[string][]string{
 		"/history?by=tenant":   {"61.0 %", "On loan", "Nothing of it in this time.", "/history.csv?by=tenant", "data-chart=", "$340.00", "no process of the fleet"},
-		"/history?unit=colour": {"--unit:"},
 		"/who":                 {"38 refusals", "Pause bulk for 30 min", "peak 88.0 %", "While people waited"},
 		"/runs?state=open":     {`href="/runs/0mb3k9x1ab12"`, "nightly-summaries", `value="open" selected`},
 		"/runs/nightly":        {"18,734", "Done about 09:45", "Retry 2", "max-cost", "&lt;script&gt;window.ran"},
@@ -86,7 +85,7 @@ func TestRunPages(t *testing.T) {
 			t.Errorf("%s: a script of others is on it", path)
 		}
 	}
-	for path, want := range map[string]int{"/runs/none": 404, "/runs?state=x": 400, "/runs?page=0": 400, "/who?page=x": 400} {
+	for path, want := range map[string]int{"/runs/none": 404, "/runs?state=x": 400, "/runs?page=0": 400, "/who?page=x": 400, "/history?unit=colour": 400} {
 		if w := ask(t, d, http.MethodGet, path, as(testToken)); w.Code != want {
 			t.Errorf("%s: status %d, want %d", path, w.Code, want)
 		}

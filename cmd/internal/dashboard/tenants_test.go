@@ -83,8 +83,8 @@ func TestTenantLooksAtItself(t *testing.T) {
 	}
 	page := func(r *http.Request) { r.Header.Set("Accept", "text/html") }
 	w := ask(t, d, "GET", "/?by=key", bearer(acmeToken))
-	want(t, w, http.StatusOK, "acme", "Requests by key", "read-only")
-	wantNot(t, w, `href="/runs`, `href="/audit`, `href="/queues`, `action="/do/`, "nightshift keys add", "<th scope=\"col\">For</th><th scope=\"col\">Until")
+	want(t, w, http.StatusOK, "acme", "Requests by key", "read-only", "rpm of the model")
+	wantNot(t, w, `href="/runs`, `href="/audit`, `href="/queues`, `action="/do/`, "nightshift keys add")
 	if len(asked) != 1 || asked[0].Name != "acme" || !asked[0].Own {
 		t.Errorf("asked for %+v", asked)
 	}

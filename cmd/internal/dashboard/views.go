@@ -85,7 +85,8 @@ type PauseView struct {
 	Owner  string    `json:"owner,omitempty"`
 	Detail string    `json:"detail,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	Until  time.Time `json:"until,omitzero"` // zero: until someone resumes it
+	Until  time.Time `json:"until,omitzero"` // zero: nobody knows, and Ends says what has to happen
+	Ends   string    `json:"ends,omitempty"` // "until the work window opens"
 	Resume string    `json:"-"`              // what the action "resume" takes as its target, where it can lift it
 }
 
@@ -153,7 +154,7 @@ type WaitView struct {
 	Share             float64   // of what the class gets
 	For               string    // what they wait for
 	Until             time.Time // about when all of them are through; zero: not known
-	UntilNote         string    // what is known instead: "until resumed"
+	UntilNote         string    // what Until is, or what is known instead: "somebody resumes it"
 }
 
 // AnswerView is what the limiter would say to a call of a class now.

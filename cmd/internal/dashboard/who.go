@@ -29,6 +29,8 @@ type WhoView struct {
 	Command  string
 }
 
+func (v WhoView) wrong() string { return v.Problem }
+
 // WhoOnPage is how many lines a page of the ranking has.
 const WhoOnPage = 50
 

@@ -41,7 +41,8 @@
   // What has the focus, and what is open, stays so across a refresh.
   let focused = "", open = [];
   function mark(e) { return e.id ? "#" + CSS.escape(e.id) : e.getAttribute("href") ? "a[href=\"" + CSS.escape(e.getAttribute("href")) + "\"]" : ""; }
-  document.addEventListener("htmx:beforeSwap", function () {
+  document.addEventListener("htmx:beforeSwap", function (e) {
+    if (e.detail.xhr.status === 400) { e.detail.shouldSwap = true; e.detail.isError = false; } // the page says what is wrong with what was asked
     const at = document.activeElement;
     focused = main().contains(at) ? mark(at) : "";
     open = [...main().querySelectorAll("details[open][id]")].map(function (d) { return d.id; });
