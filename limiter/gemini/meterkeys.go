@@ -42,9 +42,10 @@ func (s Step) Kept() time.Duration { return steps[s].kept }
 //	…:meter:history…         what is made of them (historykeys.go)
 //	…:meter:rejections       list of "atMS|Rejection as JSON", newest first
 //	…:meter:money:DAY        hash: model|class|feature|tenant|run → [micro-dollars, calls, input, output tokens]
-//	…:meter:use:DAY          hash: tenant → counts as UseCounts has them
-//	…:meter:use:d:DAY:TENANT hash: team|key|feature|model → counts
-//	…:meter:use:h:DAY:TENANT hash: hour|team|key|feature|model → counts; day and hour are UTC's
+//	…:meter:use:DAY               hash: tenant → counts as UseCounts has them
+//	…:meter:use:day:DAY:TENANT    hash: 24 × number of a name → counts
+//	…:meter:use:hour:DAY:TENANT   hash: 24 × number of a name + hour → counts; day and hour are UTC's
+//	…:meter:use:names:TENANT:MONTH hash: team|key|feature|model → number in the days of the month
 type meterKeys struct{ root, rejections string }
 
 func newMeterKeys(s limiter.Scope) meterKeys {
@@ -128,4 +129,16 @@ func label(s string, n int) string {
 // clipTo cuts at most n bytes off the front, at a rune's border, without a mark.
 func clipTo(s string, n int) string {
 	return strings.TrimSuffix(clip(s, n), "…")
+}
+
+// The keys of tenants' use; a day is 2026-11-30.
+func (k meterKeys) use(day string) string { return k.root + ":use:" + day }
+func (k meterKeys) useDay(day, tenant string) string {
+	return k.root + ":use:day:" + day + ":" + tenant
+}
+func (k meterKeys) useHours(day, tenant string) string {
+	return k.root + ":use:hour:" + day + ":" + tenant
+}
+func (k meterKeys) useNames(day, tenant string) string {
+	return k.root + ":use:names:" + tenant + ":" + day[:len("2026-11")]
 }

@@ -1,7 +1,9 @@
 package gemini
 
 import (
-	"encoding/json"
+	"encoding/binary"
+	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -37,20 +39,30 @@ func (c *UseCounts) list() []*int64 {
 	return []*int64{&c.Calls, &c.Requests, &c.InputTokens, &c.OutputTokens, &c.MicroUSD, &c.Refused, &c.Provider429}
 }
 
+// pack writes unsigned varints without the zeros at the end: a dozen bytes, of which
+// Redis holds a few for each tenant, kind and hour.
 func (c *UseCounts) pack() string {
-	text, _ := json.Marshal(c.list()) // integers always can be written
-	return string(text)
+	var text []byte
+	size := 0
+	for _, n := range c.list() {
+		if text = binary.AppendUvarint(text, uint64(max(0, *n))); *n > 0 {
+			size = len(text)
+		}
+	}
+	return string(text[:size])
 }
 
 func (c *UseCounts) unpack(text string) error {
-	var in []int64
-	if err := json.Unmarshal([]byte(text), &in); err != nil {
-		return err
-	}
-	for i, n := range c.list() {
-		if i < len(in) {
-			*n = in[i]
+	rest := []byte(text)
+	for _, n := range c.list() {
+		if len(rest) == 0 {
+			return nil
 		}
+		u, size := binary.Uvarint(rest)
+		if size <= 0 || u > math.MaxInt64 {
+			return fmt.Errorf("%q is no list of numbers", text)
+		}
+		*n, rest = int64(u), rest[size:]
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,29 +40,43 @@ func ReadUse(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope
 	if q.Zone == nil {
 		q.Zone = pacific
 	}
-	kind, zone := "d", q.Zone
+	zone := q.Zone
 	if q.Hours {
-		kind, zone = "h", time.UTC
+		zone = time.UTC
 	}
-	var keys []string
+	ks, tenant := newMeterKeys(scope), label(q.Tenant, 64)
+	var keys, names []string
 	var days []time.Time
 	for d := dayOf(q.From.In(zone)); d.Before(q.To); d = dayOf(d.AddDate(0, 0, 1)) {
 		if len(days) > UseDaysKept+1 {
 			return nil, fmt.Errorf("gemini: what tenants used is kept for %d days", UseDaysKept)
 		}
-		keys = append(keys, fmt.Sprintf("%s:use:%s:%s:%s", newMeterKeys(scope).root, kind, d.Format(time.DateOnly), label(q.Tenant, 64)))
-		days = append(days, d)
+		day := d.Format(time.DateOnly)
+		if days = append(days, d); q.Hours {
+			keys = append(keys, ks.useHours(day, tenant))
+		} else {
+			keys = append(keys, ks.useDay(day, tenant))
+		}
+		if name := ks.useNames(day, tenant); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	buckets, err := meterReadScript.Run(ctx, rdb, keys).Slice()
+	buckets, err := meterReadScript.Run(ctx, rdb, append(keys, names...)).Slice()
 	if err != nil {
 		return nil, fmt.Errorf("gemini: use of a tenant: %w", err)
 	}
+	kinds := map[string]map[int]string{}
+	for i, name := range names {
+		if kinds[name], err = readNames(buckets[len(keys)+i]); err != nil {
+			return nil, fmt.Errorf("gemini: use of a tenant: %w", err)
+		}
+	}
 	var out []TenantUse
-	for i, b := range buckets {
-		got, err := readUse(days[i], q.Hours, b)
+	for i, day := range days {
+		got, err := readUse(day, kinds[ks.useNames(day.Format(time.DateOnly), tenant)], buckets[i])
 		if err != nil {
 			return nil, fmt.Errorf("gemini: use of a tenant: %w", err)
 		}
@@ -81,24 +96,29 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
+// readNames reads what the kinds of a tenant's month are called, by number.
+func readNames(bucket any) (map[int]string, error) {
+	out := map[int]string{}
+	err := eachField(bucket, func(name, number string) error {
+		n, err := strconv.Atoi(number)
+		out[n] = name
+		return err
+	})
+	return out, err
+}
+
 // readUse reads one day's hash, of days or of hours.
-func readUse(day time.Time, hours bool, bucket any) (out []TenantUse, err error) {
+func readUse(day time.Time, names map[int]string, bucket any) (out []TenantUse, err error) {
 	err = eachCount(bucket, func(field string, c UseCounts) error {
-		u := TenantUse{At: day, UseCounts: c}
-		if hours {
-			hour, rest, _ := strings.Cut(field, "|")
-			at, err := time.Parse("15", hour)
-			if err != nil {
-				return err
-			}
-			u.At, field = day.Add(time.Duration(at.Hour())*time.Hour), rest
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return err
 		}
-		p := strings.Split(field, "|")
+		p := strings.Split(names[n/24], "|")
 		if len(p) != 4 {
-			return fmt.Errorf("%q is no field of it", field)
+			return fmt.Errorf("%q is no name of use", names[n/24])
 		}
-		u.Team, u.Key, u.Feature, u.Model = p[0], p[1], p[2], p[3]
-		out = append(out, u)
+		out = append(out, TenantUse{At: day.Add(time.Duration(n%24) * time.Hour), Team: p[0], Key: p[1], Feature: p[2], Model: p[3], UseCounts: c})
 		return nil
 	})
 	return out, err
@@ -106,6 +126,17 @@ func readUse(day time.Time, hours bool, bucket any) (out []TenantUse, err error)
 
 // eachCount reads a hash of counts as the script gives it.
 func eachCount(bucket any, take func(field string, c UseCounts) error) error {
+	return eachField(bucket, func(field, text string) error {
+		var c UseCounts
+		if err := c.unpack(text); err != nil {
+			return err
+		}
+		return take(field, c)
+	})
+}
+
+// eachField reads a hash as the script gives it.
+func eachField(bucket any, take func(field, text string) error) error {
 	flat, ok := bucket.([]any)
 	if !ok {
 		return fmt.Errorf("a bucket is %T", bucket)
@@ -113,12 +144,7 @@ func eachCount(bucket any, take func(field string, c UseCounts) error) error {
 	for i := 0; i+1 < len(flat); i += 2 {
 		field, _ := flat[i].(string)
 		text, _ := flat[i+1].(string)
-		var c UseCounts
-		err := c.unpack(text)
-		if err == nil {
-			err = take(field, c)
-		}
-		if err != nil {
+		if err := take(field, text); err != nil {
 			return fmt.Errorf("%q is stored as %q: %w", field, text, err)
 		}
 	}
@@ -131,7 +157,7 @@ func ReadUseTotals(ctx context.Context, rdb redis.UniversalClient, scope limiter
 	if zone == nil {
 		zone = pacific
 	}
-	key := newMeterKeys(scope).root + ":use:" + at.In(zone).Format(time.DateOnly)
+	key := newMeterKeys(scope).use(at.In(zone).Format(time.DateOnly))
 	got, err := meterReadScript.Run(ctx, rdb, []string{key}).Slice()
 	if err != nil || len(got) != 1 {
 		return nil, fmt.Errorf("gemini: use of tenants: %w", err)

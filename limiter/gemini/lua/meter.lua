@@ -9,7 +9,7 @@
 -- then n x (age in ms, "" or "t:", field, field when the bucket is full, counts as UsageSample.pack writes them)
 -- then m x (age in ms, rejection as JSON)
 -- then x x (day, field, field when the day is full, "[micro-dollars, calls, input, output]")
--- then u x (day, UTC day, hour of it, tenant, field, field when that is full, "[calls, requests, ...]")
+-- then u x (day, UTC day, hour of it, tenant, field, field when that is full, counts as UseCounts.pack writes them)
 -- Returns {now, 1 when it was added, 0 when it had been before}
 --
 -- Keys are made here, since Redis's clock says which bucket it is. All have the
@@ -18,6 +18,7 @@ local call, floor, format = redis.call, math.floor, string.format
 local FULL = 1000          -- fields of a day's money, after which new names are counted as one
 local TENANTS = 20000      -- of a day, after which new ones are counted as one
 local KINDS = 400          -- fields of a tenant's day or hour, after which new ones are counted as one
+local NAMES = 4000         -- of such fields in a tenant's month, likewise
 local OTHER = 'other'
 local GONE = 3600000       -- ms after which a silent process is forgotten
 local REJECTIONS = 500     -- entries kept
@@ -141,14 +142,75 @@ for _ = 1, tonumber(ARGV[7]) do
   p = p + 4
 end
 
+-- Use is written as unsigned varints (Go's encoding/binary) without the zeros at the end,
+-- in fields that are small integers: so a tenant's day stays a listpack of few bytes.
+local function numbers(text)
+  local out, n, unit = {}, 0, 1
+  for i = 1, #text do
+    local b = string.byte(text, i)
+    n, unit = n + b % 128 * unit, unit * 128
+    if b < 128 then
+      out[#out + 1] = n
+      n, unit = 0, 1
+    end
+  end
+  return out
+end
+
+local function varints(t)
+  local last, out = #t, {}
+  while last > 0 and t[last] == 0 do last = last - 1 end
+  for i = 1, last do
+    local n = t[i]
+    while n >= 128 do
+      out[#out + 1] = string.char(n % 128 + 128)
+      n = floor(n / 128)
+    end
+    out[#out + 1] = string.char(n)
+  end
+  return table.concat(out)
+end
+
+-- use adds counts to a field.
+local function use(key, field, counts, kept)
+  local sums = numbers(call('HGET', key, field) or '')
+  for i = 1, math.max(#sums, #counts) do sums[i] = (sums[i] or 0) + (counts[i] or 0) end
+  call('HSET', key, field, varints(sums))
+  call('PEXPIRE', key, kept)
+end
+
+-- number is what a field is called in its tenant's month; nil for one too many.
+local function number(names, field, most)
+  local id = call('HGET', names, field)
+  if id then return tonumber(id) end
+  id = call('HLEN', names)
+  if id >= most then return nil end
+  call('HSET', names, field, format('%d', id))
+  return id
+end
+
+-- useOf adds counts to a field of a tenant's day, or of an hour of it.
+local function useOf(names, key, hour, most, field, other, counts, kept)
+  local full = call('HLEN', key) >= most
+  local id = number(names, field, full and 0 or NAMES)
+  local place = format('%d', (id or 0) * 24 + hour)
+  if not id or full and call('HEXISTS', key, place) == 0 then
+    place = format('%d', number(names, other, NAMES + 1) * 24 + hour)
+  end
+  use(key, place, counts, kept)
+  call('PEXPIRE', names, ARGV[10])
+end
+
 local root = KEYS[1] .. ':use:'
 for _ = 1, tonumber(ARGV[9]) do
-  local day, hour, tenant = ARGV[p + 1], ARGV[p + 3], ARGV[p + 4]
+  local day, utc, hour, tenant = ARGV[p + 1], ARGV[p + 2], tonumber(ARGV[p + 3]), ARGV[p + 4]
+  local field, other, counts = ARGV[p + 5], ARGV[p + 6], numbers(ARGV[p + 7])
   local all = root .. day
   if call('HEXISTS', all, tenant) == 0 and call('HLEN', all) >= TENANTS then tenant = OTHER end
-  sum(all, tenant, tenant, TENANTS + 1, ARGV[p + 7], ARGV[10])
-  sum(root .. 'd:' .. day .. ':' .. tenant, ARGV[p + 5], ARGV[p + 6], KINDS, ARGV[p + 7], ARGV[10])
-  sum(root .. 'h:' .. ARGV[p + 2] .. ':' .. tenant, hour .. '|' .. ARGV[p + 5], hour .. '|' .. ARGV[p + 6], 24 * KINDS, ARGV[p + 7], ARGV[11])
+  local names = root .. 'names:' .. tenant .. ':'
+  use(all, tenant, counts, ARGV[10])
+  useOf(names .. string.sub(day, 1, 7), root .. 'day:' .. day .. ':' .. tenant, 0, KINDS, field, other, counts, ARGV[10])
+  useOf(names .. string.sub(utc, 1, 7), root .. 'hour:' .. utc .. ':' .. tenant, hour, 24 * KINDS, field, other, counts, ARGV[11])
   p = p + 7
 end
 return {now, 1}
