@@ -3,7 +3,6 @@ package limiter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +52,9 @@ func (r *Redis) CapsOn(ctx context.Context, l Lane, nodes []string) ([]CapState,
 type capped interface {
 	questioned
 	Nodes(context.Context) ([]string, error)
-	holding(context.Context, Lane) (map[string]int64, error)
+	States(context.Context, []Lane) ([]LaneState, error)
+	nodeStates(context.Context, []string) ([]NodeState, error)
+	holding(context.Context, []Lane) (map[string]int64, error)
 	began(time.Time, Window) time.Time
 }
 
@@ -74,16 +75,28 @@ func caps(ctx context.Context, l capped) ([]CapState, error) {
 }
 
 func capsOf(ctx context.Context, l capped, c Config, lanes []Lane, nodes []string) ([]CapState, error) {
-	k := capReader{l: l, conf: c, held: map[string]int64{}}
-	for _, x := range lanes {
-		if err := k.lane(ctx, x); err != nil {
-			return nil, err
-		}
+	states, err := l.States(ctx, lanes)
+	if err != nil {
+		return nil, err
 	}
-	for _, node := range nodes {
-		if err := k.node(ctx, node); err != nil {
-			return nil, err
-		}
+	held, err := l.holding(ctx, lanes)
+	if err != nil {
+		return nil, err
+	}
+	of, err := l.nodeStates(ctx, slices.DeleteFunc(slices.Clone(nodes), func(node string) bool {
+		has, ok := c.limitsOf(node)
+		return !ok || wildcard(node) || !has.moneyed()
+	}))
+	if err != nil {
+		return nil, err
+	}
+	k := capReader{l: l, conf: c, held: held}
+	for _, s := range states {
+		k.lane(s)
+	}
+	for _, s := range of {
+		list, rooms := k.states(s.Node, s.Limits, s.At)
+		k.nodes, k.rooms = append(k.nodes, list...), append(k.rooms, rooms...)
 	}
 	k.stops()
 	return append(k.nodes, k.lanes...), nil
@@ -91,14 +104,15 @@ func capsOf(ctx context.Context, l capped, c Config, lanes []Lane, nodes []strin
 
 // moneyed tells whether anything has a money limit.
 func (c Config) moneyed() bool {
-	has := func(l Limits) bool { return l.USDPer10m+l.USDPerDay+l.USDPerMonth+l.USDTotal > 0 }
 	for _, l := range c.Nodes {
-		if has(l) {
+		if l.moneyed() {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.Lanes, func(l LaneConfig) bool { return has(l.Limits) })
+	return slices.ContainsFunc(c.Lanes, func(l LaneConfig) bool { return l.Limits.moneyed() })
 }
+
+func (l Limits) moneyed() bool { return l.USDPer10m+l.USDPerDay+l.USDPerMonth+l.USDTotal > 0 }
 
 // capReader gathers the states of one look.
 type capReader struct {
@@ -118,18 +132,8 @@ type wants struct {
 	nodes []string
 }
 
-func (k *capReader) lane(ctx context.Context, l Lane) error {
-	s, err := k.l.State(ctx, l)
-	if err != nil {
-		return err
-	}
-	held, err := k.l.holding(ctx, l)
-	if err != nil {
-		return err
-	}
-	for node, n := range held {
-		k.held[node] += n
-	}
+func (k *capReader) lane(s LaneState) {
+	l := s.Lane
 	for _, f := range s.Leaves {
 		if f.Waiting > 0 && f.Booked[MicroUSD] > 0 {
 			on := append(k.conf.nodesOf(ParseLeaf(f.Leaf), ""), l.String())
@@ -138,23 +142,6 @@ func (k *capReader) lane(ctx context.Context, l Lane) error {
 	}
 	list, rooms := k.states(l.String(), s.Limits, s.At)
 	k.lanes, k.laneRooms = append(k.lanes, list...), append(k.laneRooms, rooms...)
-	return nil
-}
-
-func (k *capReader) node(ctx context.Context, node string) error {
-	if l, ok := k.conf.limitsOf(node); !ok || wildcard(node) || l.USDPer10m+l.USDPerDay+l.USDPerMonth+l.USDTotal == 0 {
-		return nil
-	}
-	s, err := k.l.NodeState(ctx, node)
-	if errors.Is(err, ErrUnknownNode) {
-		return nil // it went away meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	list, rooms := k.states(node, s.Limits, s.At)
-	k.nodes, k.rooms = append(k.nodes, list...), append(k.rooms, rooms...)
-	return nil
 }
 
 func (k *capReader) states(node string, limits []LimitState, at time.Time) (list []CapState, rooms []map[string]int64) {

@@ -70,6 +70,32 @@ func (m *Model) NodeState(_ context.Context, node string) (NodeState, error) {
 	return m.settings.nodeOrigins(n.view(n.header.last).nodeState(&m.config)), nil
 }
 
+// States is Redis.States on the Model's clock.
+func (m *Model) States(ctx context.Context, lanes []Lane) (out []LaneState, err error) {
+	for _, l := range lanes {
+		switch s, err := m.State(ctx, l); {
+		case err == nil:
+			out = append(out, s)
+		case !errors.Is(err, ErrUnknownLane):
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// nodeStates is NodeState of several; those that nothing is known of are left out.
+func (m *Model) nodeStates(ctx context.Context, nodes []string) (out []NodeState, err error) {
+	for _, node := range nodes {
+		switch s, err := m.NodeState(ctx, node); {
+		case err == nil:
+			out = append(out, s)
+		case !errors.Is(err, ErrUnknownNode):
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Nodes is Redis.Nodes on the Model's clock.
 func (m *Model) Nodes(context.Context) ([]string, error) {
 	m.mu.Lock()

@@ -117,7 +117,7 @@ type reply struct {
 // under our hash tag.
 func (r *Redis) call(ctx context.Context, s *redis.Script, l Lane, keys []string, args ...any) (reply, error) {
 	if l.Scope() != r.scope {
-		return reply{}, fmt.Errorf("limiter: lane %s is not of scope %s", l, r.scope)
+		return reply{}, r.foreign(l)
 	}
 	if err := r.loaded(ctx); err != nil {
 		return reply{}, err
@@ -129,6 +129,10 @@ func (r *Redis) call(ctx context.Context, s *redis.Script, l Lane, keys []string
 		return reply{}, storeError(err)
 	}
 	return r.head(l, got)
+}
+
+func (r *Redis) foreign(l Lane) error {
+	return fmt.Errorf("limiter: lane %s is not of scope %s", l, r.scope)
 }
 
 func (r *Redis) head(l Lane, got []any) (reply, error) {

@@ -91,11 +91,15 @@ func (r *Redis) viewOf(ctx context.Context, l Lane, keys []string, node string) 
 	if err != nil {
 		return laneView{}, err
 	}
-	v, err := readView(l, got)
+	return viewFrom(viewAsk{l, keys, node}, got)
+}
+
+func viewFrom(a viewAsk, got reply) (laneView, error) {
+	v, err := readView(a.lane, got)
 	if err != nil {
-		return laneView{}, fmt.Errorf("limiter: state of %s: %w", cmp.Or(node, l.String()), err)
+		return laneView{}, fmt.Errorf("limiter: state of %s: %w", cmp.Or(a.node, a.lane.String()), err)
 	}
-	v.plan.node = node
+	v.plan.node = a.node
 	return v, nil
 }
 

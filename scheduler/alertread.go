@@ -44,7 +44,7 @@ func (r *AlertReader) Facts(ctx context.Context, now time.Time) (f AlertFacts, e
 		func() (err error) { f.Breakers, err = c.Limiter.Breakers(ctx); return err },
 		func() (err error) { f.Caps, err = c.Spend(ctx); return err },
 		func() (err error) { f.Bypass, err = c.Bypass(ctx); return err },
-		func() error { return r.lanes(ctx, &f) },
+		func() (err error) { f.Lanes, err = c.laneStates(ctx); return err },
 		func() error { return r.rows(ctx, &f) },
 	} {
 		if err := read(); err != nil {
@@ -52,21 +52,6 @@ func (r *AlertReader) Facts(ctx context.Context, now time.Time) (f AlertFacts, e
 		}
 	}
 	return f, nil
-}
-
-func (r *AlertReader) lanes(ctx context.Context, f *AlertFacts) error {
-	lanes, err := r.Control.Limiter.Lanes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, l := range lanes {
-		state, err := r.Control.Limiter.State(ctx, l.Lane)
-		if err != nil {
-			return err
-		}
-		f.Lanes = append(f.Lanes, state)
-	}
-	return nil
 }
 
 // rows counts what has not ended, and finds lanes that nobody serves.

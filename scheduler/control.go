@@ -261,3 +261,16 @@ func (c *Control) noteSubject(ctx context.Context, kind, subject, by, text strin
 		c.log().Warn("an event was not kept", "event", kind, "err", err)
 	}
 }
+
+// laneStates gives what all lanes look like now.
+func (c *Control) laneStates(ctx context.Context) ([]limiter.LaneState, error) {
+	conf, err := c.Limiter.Lanes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lanes := make([]limiter.Lane, len(conf))
+	for i, l := range conf {
+		lanes[i] = l.Lane
+	}
+	return c.Limiter.States(ctx, lanes)
+}

@@ -180,18 +180,14 @@ const otherLabel = "other"
 
 // lanes tells of those that are configured.
 func (c *FleetCollector) lanes(ctx context.Context, s *sheet) error {
-	lanes, err := c.Control.Limiter.Lanes(ctx)
+	states, err := c.Control.laneStates(ctx)
 	if err != nil {
 		return err
 	}
 	c.models = map[string]bool{}
-	for _, l := range lanes {
+	for _, l := range states {
 		c.models[l.Lane.Model] = true
-		state, err := c.Control.Limiter.State(ctx, l.Lane)
-		if err != nil {
-			return err
-		}
-		c.lane(s, state)
+		c.lane(s, l)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // realRedis starts a Redis of the test's own and connects to it.
-func realRedis(t *testing.T) redis.UniversalClient {
+func realRedis(t testing.TB) redis.UniversalClient {
 	t.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {

@@ -23,7 +23,7 @@ var historyPutScript = redis.NewScript(historyPutLua)
 // LaneStates gives what lanes look like now: limiter.Redis.
 type LaneStates interface {
 	Lanes(ctx context.Context) ([]limiter.LaneConfig, error)
-	State(ctx context.Context, lane limiter.Lane) (limiter.LaneState, error)
+	States(ctx context.Context, lanes []limiter.Lane) ([]limiter.LaneState, error)
 }
 
 // HistorianOptions has the rarer settings of a Historian; zero fields take the defaults.

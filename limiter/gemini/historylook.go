@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -63,14 +62,15 @@ func (h *Historian) look(ctx context.Context, now time.Time) error {
 	}
 	b := h.levels.at(tierFine.index(now))
 	look := levelLook{log: &h.levels, block: b, step: int(now.Sub(b.begin) / b.step), counted: map[string]bool{}}
+	var some []limiter.Lane
 	for _, lc := range lanes[:min(len(lanes), mostLanes)] {
-		s, err := h.opts.Lanes.State(ctx, lc.Lane)
-		if errors.Is(err, limiter.ErrUnknownLane) {
-			continue // it has just gone
-		}
-		if err != nil {
-			return err
-		}
+		some = append(some, lc.Lane)
+	}
+	states, err := h.opts.Lanes.States(ctx, some)
+	if err != nil {
+		return err
+	}
+	for _, s := range states {
 		look.note(s)
 	}
 	return nil

@@ -75,8 +75,8 @@ func (l *lanesSeen) Lanes(context.Context) ([]limiter.LaneConfig, error) {
 	return []limiter.LaneConfig{{Lane: l.state.Lane}}, nil
 }
 
-func (l *lanesSeen) State(context.Context, limiter.Lane) (limiter.LaneState, error) {
-	return l.state, nil
+func (l *lanesSeen) States(context.Context, []limiter.Lane) ([]limiter.LaneState, error) {
+	return []limiter.LaneState{l.state}, nil
 }
 
 // TestHistoryHasLoans: what interactive lends, what bulk borrows of it, and that it was

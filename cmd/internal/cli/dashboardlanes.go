@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,22 +105,6 @@ func (b *backend) rankLanes(ctx context.Context, o *overview) ([]laneRank, error
 		}
 	}
 	return ranks, nil
-}
-
-// statesOf reads lanes; one that went away meanwhile is passed over.
-func (b *backend) statesOf(ctx context.Context, lanes []limiter.Lane) ([]limiter.LaneState, error) {
-	out := []limiter.LaneState{}
-	for _, l := range lanes {
-		s, err := b.lim.State(ctx, l)
-		if errors.Is(err, limiter.ErrUnknownLane) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
 }
 
 // laneView is a lane with all of its limits.

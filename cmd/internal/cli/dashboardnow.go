@@ -63,7 +63,7 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 	if err != nil {
 		return dashboard.Overview{}, err
 	}
-	if v.Lanes, err = d.statesOf(ctx, append(lanes.page, lanes.ofRuns...)); err != nil {
+	if v.Lanes, err = d.lim.States(ctx, append(lanes.page, lanes.ofRuns...)); err != nil {
 		return dashboard.Overview{}, err
 	}
 	v.judge(d.backend)

@@ -29,7 +29,7 @@ func (d *dashboardNow) runList(ctx context.Context, q dashboard.RunsQuery) (v da
 	}
 	v.Found = len(found)
 	o.Runs = onPage(found, q.Page, dashboard.RunsOnList)
-	if o.Lanes, err = d.statesOf(ctx, d.lanesOf(o.Runs)); err != nil {
+	if o.Lanes, err = d.lim.States(ctx, d.lanesOf(o.Runs)); err != nil {
 		return v, err
 	}
 	if err := d.addEnds(ctx, o.Runs); err != nil {

@@ -199,7 +199,7 @@ func (d *dashboardNow) addTenantWork(ctx context.Context, v *dashboard.TenantVie
 			look = append(look, l)
 		}
 	}
-	if o.Lanes, err = d.statesOf(ctx, look); err != nil {
+	if o.Lanes, err = d.lim.States(ctx, look); err != nil {
 		return err
 	}
 	w := waiters{o, d.backend, v.Asked.Own}

@@ -114,16 +114,15 @@ func (b *backend) laneStates(ctx context.Context, model string) ([]limiter.LaneS
 	if err != nil {
 		return nil, err
 	}
-	states := []limiter.LaneState{}
+	var wanted []limiter.Lane
 	for _, lc := range lanes {
-		if model != "" && !equalModel(model, lc.Lane) {
-			continue
+		if model == "" || equalModel(model, lc.Lane) {
+			wanted = append(wanted, lc.Lane)
 		}
-		s, err := b.lim.State(ctx, lc.Lane)
-		if err != nil {
-			return nil, err
-		}
-		states = append(states, s)
+	}
+	states, err := b.lim.States(ctx, wanted)
+	if err != nil {
+		return nil, err
 	}
 	if len(states) == 0 && model != "" {
 		return nil, noLane(model, lanes)
