@@ -61,23 +61,13 @@ func (b *backend) tracer(process string) *tracing.Tracer {
 	if to == "" || ratio == 0 {
 		return nil
 	}
-	return tracing.New(tracing.Config{
-		URL: to, Headers: pairs(cmp.Or(env("OTEL_EXPORTER_OTLP_TRACES_HEADERS"), env("OTEL_EXPORTER_OTLP_HEADERS"))),
-		Service: cmp.Or(env("OTEL_SERVICE_NAME"), "nightshift-"+process), Instance: processName(process),
-		Resource: pairs(env("OTEL_RESOURCE_ATTRIBUTES")), Project: b.conf.Gemini.Project, Ratio: ratio, Logger: b.log,
+	t, err := tracing.New(tracing.Config{
+		URL: to, Service: "nightshift-" + process, Instance: processName(process), Project: b.conf.Gemini.Project, Ratio: ratio, Logger: b.log,
 	})
-}
-
-// pairs reads "name=value,name=value", with values as in a URL.
-func pairs(text string) map[string]string {
-	out := map[string]string{}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, v, ok := strings.Cut(strings.TrimSpace(pair), "=")
-		if plain, err := url.QueryUnescape(strings.ReplaceAll(v, "+", "%2B")); ok && err == nil {
-			out[strings.TrimSpace(name)] = plain
-		}
+	if err != nil {
+		b.log.Warn("nothing is traced", "err", err)
 	}
-	return out
+	return t
 }
 
 // ofWorker is a tracer as the worker wants it: nothing at all where there is none.

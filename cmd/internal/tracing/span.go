@@ -1,7 +1,7 @@
-// Package tracing tells an OpenTelemetry collector how rows and calls went. Spans are
-// made from what is known once something has ended: call records and looks at rows.
-// So nothing is carried about while a call is made, and nothing is linked into its way
-// while nobody traces.
+// Package tracing tells an OpenTelemetry collector how rows and calls went, by
+// OpenTelemetry's own library. Spans are made from what is known once something has
+// ended: call records and looks at rows. So nothing is carried about while a call is
+// made, and nothing is linked into its way while nobody traces.
 //
 // A row's trace has an id that follows from the row's, so that the process that
 // enqueues, each worker that looks and a retry weeks later write into one trace
@@ -9,78 +9,71 @@
 package tracing
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 )
 
-// span is one of OTLP's JSON encoding
-// (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids in hex,
-// 64-bit integers as text.
+// span is one that is to be told. Its ids are in hex.
 type span struct {
-	Trace  string `json:"traceId"`
-	ID     string `json:"spanId"`
-	Parent string `json:"parentSpanId,omitempty"`
-	Name   string `json:"name"`
-	Kind   int    `json:"kind"`
-	Start  string `json:"startTimeUnixNano"`
-	End    string `json:"endTimeUnixNano"`
-	Attrs  []attr `json:"attributes,omitempty"`
-	Status status `json:"status"`
-}
-
-// Kinds of spans.
-const (
-	kindInternal = 1
-	kindServer   = 2
-	kindClient   = 3
-	kindProducer = 4
-	kindConsumer = 5
-)
-
-// statusError is OTLP's code for what failed; 0 says nothing.
-const statusError = 2
-
-type status struct {
-	Code    int    `json:"code,omitempty"`
-	Message string `json:"message,omitempty"`
-}
-
-type attr struct {
-	Key   string `json:"key"`
-	Value value  `json:"value"`
-}
-
-type value struct {
-	Text *string `json:"stringValue,omitempty"`
-	Int  *string `json:"intValue,omitempty"`
+	Trace, ID, Parent string
+	Name              string
+	Kind              trace.SpanKind
+	Start, End        time.Time
+	Attrs             attrs
+	Failed            string // why; "" when it did not
 }
 
 // attrs collects what is not empty.
-type attrs []attr
+type attrs []attribute.KeyValue
 
 func (a *attrs) text(key, v string) {
 	if v != "" {
-		*a = append(*a, attr{key, value{Text: &v}})
+		*a = append(*a, attribute.String(key, v))
 	}
 }
 
 func (a *attrs) int(key string, v int64) {
 	if v != 0 {
-		text := strconv.FormatInt(v, 10)
-		*a = append(*a, attr{key, value{Int: &text}})
+		*a = append(*a, attribute.Int64(key, v))
 	}
 }
 
 // newSpan is a span of a trace; its id follows from what it is of, so that one that
 // is told twice is one.
-func newSpan(trace, parent, name string, kind int, of string, start, end time.Time) span {
+func newSpan(in, parent, name string, kind trace.SpanKind, of string, start, end time.Time) span {
 	if end.Before(start) {
 		end = start
 	}
-	return span{Trace: trace, ID: idOf(8, trace, name, of, strconv.FormatInt(start.UnixNano(), 10)), Parent: parent, Name: name, Kind: kind,
-		Start: strconv.FormatInt(start.UnixNano(), 10), End: strconv.FormatInt(end.UnixNano(), 10)}
+	return span{Trace: in, ID: idOf(8, in, name, of, strconv.FormatInt(start.UnixNano(), 10)), Parent: parent, Name: name, Kind: kind, Start: start, End: end}
+}
+
+// put gives spans to the library, which never waits.
+func (t *Tracer) put(spans ...span) {
+	for _, s := range spans {
+		ctx := context.WithValue(context.Background(), given{}, spanContext(s.Trace, s.ID))
+		if s.Parent != "" {
+			ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(s.Trace, s.Parent))
+		}
+		_, out := t.out.Start(ctx, s.Name, trace.WithSpanKind(s.Kind), trace.WithTimestamp(s.Start), trace.WithAttributes(s.Attrs...))
+		if s.Failed != "" {
+			out.SetStatus(codes.Error, s.Failed)
+		}
+		out.End(trace.WithTimestamp(s.End))
+	}
+}
+
+func spanContext(in, id string) trace.SpanContext {
+	c := trace.SpanContextConfig{TraceFlags: trace.FlagsSampled, Remote: true}
+	c.TraceID, _ = trace.TraceIDFromHex(in) // what is no id is nowhere
+	c.SpanID, _ = trace.SpanIDFromHex(id)
+	return trace.NewSpanContext(c)
 }
 
 // idOf makes an id of n bytes from parts.
@@ -94,4 +87,4 @@ func idOf(n int, parts ...string) string {
 }
 
 // rootOf is the id of the span that all others of a row's trace are in.
-func rootOf(trace string) string { return idOf(8, trace, "root") }
+func rootOf(in string) string { return idOf(8, in, "root") }

@@ -1,8 +1,9 @@
 package tracing
 
 import (
-	"encoding/json"
+	"encoding/hex"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,6 +11,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
@@ -27,22 +34,34 @@ type collector struct {
 
 func (c *collector) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	var got struct {
-		ResourceSpans []struct {
-			ScopeSpans []struct{ Spans []span }
-		}
-	}
-	if r.URL.Path != "/v1/traces" || json.Unmarshal(body, &got) != nil {
+	var got collectorpb.ExportTraceServiceRequest
+	if r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &got) != nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.bodies, c.login = append(c.bodies, string(body)), r.Header.Get("Authorization")
+	c.bodies, c.login = append(c.bodies, got.String()), r.Header.Get("Authorization")
 	for _, rs := range got.ResourceSpans {
 		for _, ss := range rs.ScopeSpans {
-			c.spans = append(c.spans, ss.Spans...)
+			for _, s := range ss.Spans {
+				c.spans = append(c.spans, told(s))
+			}
 		}
 	}
+}
+
+// told is a span as the collector got it.
+func told(s *tracepb.Span) span {
+	out := span{Trace: hex.EncodeToString(s.TraceId), ID: hex.EncodeToString(s.SpanId), Parent: hex.EncodeToString(s.ParentSpanId), Name: s.Name,
+		Kind: trace.SpanKind(s.Kind), Start: time.Unix(0, int64(s.StartTimeUnixNano)), End: time.Unix(0, int64(s.EndTimeUnixNano))}
+	for _, a := range s.Attributes {
+		out.Attrs.text(a.Key, a.Value.GetStringValue())
+		out.Attrs.int(a.Key, a.Value.GetIntValue())
+	}
+	if s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR {
+		out.Failed = s.Status.GetMessage()
+	}
+	return out
 }
 
 // traced runs tell with a tracer, and gives what a collector got.
@@ -51,7 +70,10 @@ func traced(t *testing.T, ratio float64, tell func(*Tracer)) *collector {
 	c := &collector{}
 	srv := httptest.NewServer(c)
 	defer srv.Close()
-	tr := New(Config{URL: srv.URL + "/v1/traces", Headers: map[string]string{"Authorization": "x"}, Service: "nightshift-worker", Project: "p", Ratio: ratio})
+	tr, err := New(Config{URL: strings.Replace(srv.URL, "://", "://me:pw@", 1) + "/v1/traces", Service: "nightshift-worker", Project: "p", Ratio: ratio})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tell(tr)
 	tr.Close()
 	return c
@@ -78,7 +100,7 @@ func TestOneTraceARow(t *testing.T) {
 		tr.Looked(worker.Look{Task: task, Row: "g", Spec: spec, Attempt: 1, Enqueued: begin, Began: begin.Add(4 * time.Second),
 			Settling: begin.Add(5 * time.Second), Ended: begin.Add(6 * time.Second), State: jobs.Done, Waits: waits})
 	})
-	if len(got.spans) != 8 || rest.login != "x" {
+	if len(got.spans) != 8 || rest.login != "Basic bWU6cHc=" {
 		t.Fatalf("%d rows were enqueued, login %q", len(got.spans), rest.login)
 	}
 	all := append(rest.spans, got.spans[7])
@@ -97,8 +119,13 @@ func TestOneTraceARow(t *testing.T) {
 	if want := "call enqueue look permit row settle wait"; strings.Join(names, " ") != want {
 		t.Errorf("spans %v, want %s", names, want)
 	}
-	if body := strings.Join(rest.bodies, ""); !strings.Contains(body, `"nightshift.wait.quota_ms","value":{"intValue":"3000"}`) {
-		t.Errorf("the wait's cause is not told: %s", body)
+	for _, s := range all {
+		if s.Name == "wait" && !slices.Contains(s.Attrs, attribute.Int64("nightshift.wait.quota_ms", 3000)) {
+			t.Errorf("the wait's cause is not told: %v", s.Attrs)
+		}
+		if s.Name == "row" && (!s.Start.Equal(begin) || !s.End.Equal(begin.Add(6*time.Second))) {
+			t.Errorf("the row took from %s to %s", s.Start, s.End)
+		}
 	}
 }
 
@@ -106,16 +133,16 @@ func TestOneTraceARow(t *testing.T) {
 // span, and follows the caller's choice to trace.
 func TestTraceOfACaller(t *testing.T) {
 	t.Parallel()
-	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	const in = "4bf92f3577b34da6a3ce929d0e0e4736"
 	got := traced(t, 1, func(tr *Tracer) {
-		r := gemini.Record{Time: begin, TraceID: trace, Parent: "00f067aa0ba902b7-01", Class: "interactive", Refusal: limiter.ReasonQuota, Error: "secret words", WaitMS: 5}
+		r := gemini.Record{Time: begin, TraceID: in, Parent: "00f067aa0ba902b7-01", Class: "interactive", Refusal: limiter.ReasonQuota, Error: "secret words", WaitMS: 5}
 		tr.Put(r)
 		r.Parent = "00f067aa0ba902b7-00"
 		tr.Put(r)
 		r.TraceID = "my-own-id-1"
 		tr.Put(r)
 	})
-	if len(got.spans) != 2 || got.spans[0].Parent != "00f067aa0ba902b7" || got.spans[0].Kind != kindServer || got.spans[1].Parent != got.spans[0].ID || got.spans[1].Status.Code != statusError {
+	if len(got.spans) != 2 || got.spans[0].Parent != "00f067aa0ba902b7" || got.spans[0].Kind != trace.SpanKindServer || got.spans[1].Parent != got.spans[0].ID || got.spans[1].Failed != "quota" {
 		t.Errorf("told %+v", got.spans)
 	}
 	if strings.Contains(strings.Join(got.bodies, ""), "secret") {
@@ -132,12 +159,30 @@ func TestSampling(t *testing.T) {
 	}
 }
 
+// TestManyRows: the spans of a run with more rows than the queue takes all come.
+func TestManyRows(t *testing.T) {
+	t.Parallel()
+	const n = mostQueued + mostQueued/2
+	got := traced(t, 1, func(tr *Tracer) { tr.Enqueued(jobs.Run{ID: "r1"}, n, begin, begin) })
+	if len(got.spans) != n {
+		t.Errorf("%d of %d rows are told", len(got.spans), n)
+	}
+}
+
 // TestCollectorAway: spans are lost, and nothing waits for them.
 func TestCollectorAway(t *testing.T) {
 	t.Parallel()
-	tr := New(Config{URL: "http://127.0.0.1:1/v1/traces"})
+	var log strings.Builder
+	tr, err := New(Config{URL: "http://me:hunter3@127.0.0.1:1/v1/traces", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range mostQueued * 2 {
 		tr.Looked(worker.Look{Task: task, State: jobs.Waiting})
 	}
+	tr.Enqueued(jobs.Run{ID: "r1"}, 10*mostQueued, begin, begin)
 	tr.Close()
+	if text := log.String(); !strings.Contains(text, "later rows have no span") || strings.Contains(text, "hunter3") {
+		t.Errorf("the log says\n%s", text)
+	}
 }
