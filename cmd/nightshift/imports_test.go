@@ -18,6 +18,7 @@ var layers = []string{
 	"cmd/internal/dashboard",
 	"cmd/internal/tracing",
 	"cmd/internal/tenants",
+	"cmd/internal/notices",
 	"scheduler",
 	"scheduler/sim",
 	"worker",
