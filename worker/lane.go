@@ -111,14 +111,12 @@ func (l *lane) asynqConfig() asynq.Config {
 		Queues:                   l.weights(),
 		TaskCheckInterval:        cmp.Or(l.w.cfg.poll, taskCheck),
 		DelayedTaskCheckInterval: forwardCheck,
-		// Longer than the longest call and its storing, or asynq would hand a
-		// task to somebody else while its call is being paid for.
-		ShutdownTimeout: l.w.cfg.longestCall() + storeTimeout + time.Minute,
-		IsFailure:       isFailure,
-		RetryDelayFunc:  retryDelay,
-		ErrorHandler:    asynq.ErrorHandlerFunc(l.taskError),
-		Logger:          asynqLogger{l.w.cfg.Logger},
-		LogLevel:        asynqLevel(l.w.cfg.Logger),
+		ShutdownTimeout:          l.w.cfg.shutdownTime(),
+		IsFailure:                isFailure,
+		RetryDelayFunc:           retryDelay,
+		ErrorHandler:             asynq.ErrorHandlerFunc(l.taskError),
+		Logger:                   asynqLogger{l.w.cfg.Logger},
+		LogLevel:                 asynqLevel(l.w.cfg.Logger),
 	}
 }
 

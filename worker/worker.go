@@ -104,6 +104,18 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
+// shutdownTime is longer than the longest call and its storing, or asynq would hand a
+// task to somebody else while its call is being paid for.
+func (c Config) shutdownTime() time.Duration { return c.longestCall() + storeTimeout + time.Minute }
+
+// leaveTime bounds what a worker does when its lanes have ended.
+const leaveTime = 5 * time.Second
+
+// DrainTime is the longest that Run goes on after its context has ended: whoever kills
+// the process earlier may lose an answer that was paid for. Mostly it is as long as a
+// call. It wants CallTimeout and FlexTimeout.
+func (c Config) DrainTime() time.Duration { return c.shutdownTime() + leaveTime }
+
 // Worker serves lanes until its context ends.
 type Worker struct {
 	cfg      Config
@@ -227,7 +239,7 @@ func (w *Worker) drain() {
 
 // leave takes the worker off the fleet's list and hands the spool's results in.
 func (w *Worker) leave() {
-	limit := 5 * time.Second
+	limit := leaveTime
 	if w.patience.over() {
 		limit = time.Second // Redis is away
 		defer w.patience.renew()

@@ -92,10 +92,7 @@ func (s Server) leave(h http.Handler, ended <-chan error, log *slog.Logger) erro
 	if !ok || !l.Leave() {
 		return nil
 	}
-	wait := defaultLeave
-	if s.Leave != nil {
-		wait = *s.Leave
-	}
+	wait := s.leaveTime()
 	log.Info("leaving: /readyz says 503, calls are still taken", "until", time.Now().Add(wait).UTC().Truncate(time.Second))
 	select {
 	case err := <-ended:
@@ -108,10 +105,23 @@ func (s Server) leave(h http.Handler, ended <-chan error, log *slog.Logger) erro
 // defaultLeave is for balancers that look every second or two.
 const defaultLeave = 5 * time.Second
 
+// EndTime is the longest that Serve goes on after its context has ended: whoever kills
+// the process earlier cuts calls, and what they used is not settled.
+func (s Server) EndTime() time.Duration { return s.leaveTime() + s.drainTime() + settleTime }
+
+func (s Server) drainTime() time.Duration { return cmp.Or(s.Drain, 2*time.Minute) }
+
+func (s Server) leaveTime() time.Duration {
+	if s.Leave != nil {
+		return *s.Leave
+	}
+	return defaultLeave
+}
+
 // drain stops in order: no new connections, then the calls, then what they settle.
 func (s Server) drain(ctx context.Context, srv *http.Server, running *running, log *slog.Logger) error {
-	log.Info("draining", "calls", running.count())
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.Drain, 2*time.Minute))
+	log.Info("draining", "calls", running.count(), "at_most", s.drainTime()+settleTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drainTime())
 	defer cancel()
 	err := srv.Shutdown(ctx)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"nightshift/jobs"
 	"nightshift/limiter/gemini"
@@ -64,4 +65,9 @@ func (b *backend) newWorker(ctx context.Context, out *outlet, sink jobs.Sink, on
 		Tracer:    ofWorker(out.traces),
 		Sink:      sink, Spool: spool, OnResult: onResult, Logger: b.log,
 	})
+}
+
+// drainTime is the longest that a worker needs to end.
+func (c WorkerConfig) drainTime() time.Duration {
+	return worker.Config{CallTimeout: c.CallTimeout, FlexTimeout: c.FlexTimeout}.DrainTime()
 }

@@ -93,7 +93,14 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 	b.warnGateway(ctx, l)
 	go b.keepSoft(ctx, out.transport)
 	go b.watchLeader(ctx)
-	return gateway.Server{TLS: secure, Conns: b.conf.Gateway.MaxConnections, Leave: b.conf.Gateway.Leave, Logger: b.log}.Serve(ctx, l, g)
+	s := b.conf.Gateway.server()
+	s.TLS, s.Logger = secure, b.log
+	return s.Serve(ctx, l, g)
+}
+
+// server is how it is served, but for TLS and log.
+func (c GatewayConfig) server() gateway.Server {
+	return gateway.Server{Conns: c.MaxConnections, Leave: c.Leave}
 }
 
 // ready says whether calls can be admitted: the shared state is there and has limits.

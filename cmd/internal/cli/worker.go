@@ -64,7 +64,7 @@ func runWorker(ctx context.Context, o *workerOptions) error {
 	}
 	be.started(ctx, "worker", "concurrency", be.conf.Worker.Concurrency, "metrics", watched.url)
 	context.AfterFunc(ctx, func() {
-		be.log.Info("worker stops when its calls in flight have ended; a second signal stops it at once")
+		be.log.Info("worker stops when its calls in flight have ended; a second signal stops it at once", "at_most", be.conf.Worker.drainTime())
 	})
 	go be.watchLeader(ctx)
 	err = e.worker.Run(ctx)
