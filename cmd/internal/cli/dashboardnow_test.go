@@ -42,18 +42,27 @@ func fleetOf(tb testing.TB, rdb redis.UniversalClient, lanes, tenants int) *back
 		c.Lanes = append(c.Lanes, limiter.LaneConfig{Lane: lane, Limits: limiter.Limits{RPM: 60, InputTPM: 1_000_000}})
 	}
 	must(b.lim.Configure(tb.Context(), c))
-	meter := gemini.NewMeter(rdb, conf.scope(), gemini.MeterOptions{})
-	for i := range max(lanes, tenants) {
-		lane, tenant := c.Lanes[i%lanes].Lane, fmt.Sprintf("t%04d", i%tenants)
+	b.callsOf(tb, c.Lanes, tenants)
+	return b
+}
+
+// callsOf makes a call in each lane, and one of each tenant.
+func (b *backend) callsOf(tb testing.TB, lanes []limiter.LaneConfig, tenants int) {
+	tb.Helper()
+	meter := gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{})
+	for i := range max(len(lanes), tenants) {
+		lane, tenant := lanes[i%len(lanes)].Lane, fmt.Sprintf("t%04d", i%tenants)
 		q := limiter.Request{ID: fmt.Sprint("c", i), Lane: lane, Class: "interactive", Feature: "chat", Path: limiter.Path{Tenant: tenant}}
 		q.Amounts[limiter.Requests], q.Amounts[limiter.InputTokens] = 1, 100
-		_, err := b.lim.Acquire(tb.Context(), q)
-		must(err)
-		meter.Put(gemini.Record{Scope: conf.scope().String(), Lane: lane.String(), Class: "interactive", Feature: fmt.Sprint("f", i%min(tenants, 50)), Path: q.Path,
+		if _, err := b.lim.Acquire(tb.Context(), q); err != nil {
+			tb.Fatal(err)
+		}
+		meter.Put(gemini.Record{Scope: b.conf.scope().String(), Lane: lane.String(), Class: "interactive", Feature: fmt.Sprint("f", i%min(tenants, 50)), Path: q.Path,
 			Method: "generateContent", Sent: true, Status: 200, Used: q.Amounts, Time: time.Now(), TookMS: 300})
 	}
-	must(meter.Close())
-	return b
+	if err := meter.Close(); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 func (b *backend) testDashboard(tb testing.TB, now *dashboardNow) *dashboard.Dashboard {

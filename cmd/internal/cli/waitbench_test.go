@@ -46,6 +46,7 @@ func BenchmarkWaiting(b *testing.B) {
 type waitRig struct {
 	*testing.B
 	dir, conf string
+	limits    string // of the configuration
 	rows      int
 	be        *backend
 	cmd       *exec.Cmd
@@ -55,7 +56,13 @@ type waitRig struct {
 
 func newWaitRig(b *testing.B, rows int) *waitRig {
 	b.Helper()
-	w := &waitRig{B: b, dir: b.TempDir(), rows: rows}
+	return newWaitRigOf(b, rows, "models: {gemini-2.5-flash: {rpm: 1000}}\n")
+}
+
+// newWaitRigOf is one with limits of one's own, gemini-2.5-flash's among them.
+func newWaitRigOf(b *testing.B, rows int, limits string) *waitRig {
+	b.Helper()
+	w := &waitRig{B: b, dir: b.TempDir(), rows: rows, limits: limits}
 	w.start()
 	path := filepath.Join(w.dir, "rows.jsonl")
 	writeRows(b, path, rows)
@@ -83,7 +90,7 @@ func (w *waitRig) start() {
 	w.Cleanup(w.stop)
 	w.conf = filepath.Join(w.dir, "nightshift.yaml")
 	text := "gemini: {api: simulated}\nredis: redis://127.0.0.1:" + port + "/0\nstate_dir: " + w.dir +
-		"\nmodels: {gemini-2.5-flash: {rpm: 1000}}\nrun: {model: gemini-2.5-flash}\n"
+		"\n" + w.limits + "run: {model: gemini-2.5-flash}\n"
 	w.must(os.WriteFile(w.conf, []byte(text), 0o600))
 	f := &factory{streams: &streams{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}, now: time.Now}
 	f.opts.config = w.conf
