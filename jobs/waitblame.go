@@ -15,7 +15,7 @@ type Stretch struct {
 
 // blamed are the causes by which one that holds beside another has the time: what a
 // person did or wanted before what came about.
-var blamed = [NumWaits]WaitCause{WaitPaused, WaitWindow, WaitSpend, WaitHealth, WaitErrors, WaitQuota, WaitTurn, WaitQueue}
+var blamed = [NumWaits]WaitCause{WaitPaused, WaitWindow, WaitSpend, WaitHealth, WaitErrors, WaitQuota, WaitSlots, WaitTurn, WaitQueue}
 
 // Closed is when a run was closed: spans in order that do not overlap.
 type Closed []Stretch

@@ -22,13 +22,14 @@ const (
 	WaitHealth                  // interactive callers suffer
 	WaitSpend                   // a spend limit is reached, or a price is missing
 	WaitErrors                  // its last attempt failed, or the provider cannot be reached or used
-	NumWaits   = 8
+	WaitSlots                   // as many calls are under way as a limit of concurrency lets
+	NumWaits   = 9
 )
 
-var waitNames = [NumWaits]string{"queue", "turn", "quota", "window", "paused", "health", "spend", "errors"}
+var waitNames = [NumWaits]string{"queue", "turn", "quota", "window", "paused", "health", "spend", "errors", "slots"}
 
 // waitCodes stand for the causes in Redis.
-const waitCodes = "qtowphse"
+const waitCodes = "qtowphsel"
 
 // WaitCauses are the causes' names, in order.
 func WaitCauses() []string { return waitNames[:] }

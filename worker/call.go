@@ -74,7 +74,7 @@ func (l *lane) failed(ctx context.Context, j *job, got outcome, seen *gemini.Obs
 			denied = seen.Denied
 		}
 		if denied.Reason != limiter.ReasonSlots { // that says nothing of the lane
-			l.slots.deny(now)
+			l.slots.deny(deniedWaits(denied), now)
 		}
 		return l.heldBack(j, denied, now)
 	case seen.Verdict == nil:

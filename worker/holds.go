@@ -87,6 +87,7 @@ func (l *lane) heldBack(j *job, d *limiter.Denied, now time.Time) outcome {
 	case limiter.ReasonPaused:
 		l.holds.note(j.held(), hold{why: out.why, cause: out.cause, until: now.Add(out.wait)}, now)
 	case limiter.ReasonSlots:
+		out.cause = l.slots.cause()
 		if h, ok := l.holds.get(j.held(), now); ok {
 			out.why, out.cause, out.until, out.wait = h.why, h.cause, h.until, h.until.Sub(now)+j.apart()
 		}

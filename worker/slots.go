@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"nightshift/jobs"
 )
 
 // slots are the calls that a lane may have in flight in this process. asynq has
@@ -14,6 +16,7 @@ import (
 type slots struct {
 	free    chan struct{} // one token for each free slot
 	refused atomic.Int64  // when the lane last refused somebody, Unix nanoseconds
+	calls   atomic.Bool   // that was for want of calls that may be under way
 	pulled  atomic.Int64  // when a job last came that had waited, Unix nanoseconds
 }
 
@@ -47,8 +50,20 @@ func (s *slots) try() bool {
 	}
 }
 
-// deny notes that the lane refused a permit.
-func (s *slots) deny(now time.Time) { s.refused.Store(now.UnixNano()) }
+// deny notes that the lane refused a permit, and what was waited for.
+func (s *slots) deny(c jobs.WaitCause, now time.Time) {
+	s.calls.Store(c == jobs.WaitSlots)
+	s.refused.Store(now.UnixNano())
+}
+
+// cause is what a row waits for that has only a place in the line: what the lane is
+// short of.
+func (s *slots) cause() jobs.WaitCause {
+	if s.calls.Load() {
+		return jobs.WaitSlots
+	}
+	return jobs.WaitQuota
+}
 
 func (s *slots) short(now time.Time) bool {
 	return now.Sub(time.Unix(0, s.refused.Load())) < recently

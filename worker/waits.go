@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"nightshift/jobs"
@@ -15,7 +16,7 @@ var waitCauses = map[limiter.Reason]jobs.WaitCause{
 	limiter.ReasonQuota:     jobs.WaitQuota,
 	limiter.ReasonShare:     jobs.WaitQuota,
 	limiter.ReasonSmoothing: jobs.WaitQuota,
-	limiter.ReasonSlots:     jobs.WaitQuota, // only asked for in a lane that is short of it
+	limiter.ReasonSlots:     jobs.WaitQuota, // only asked for in a lane that is short of it: see slots.short, slots.cause
 	limiter.ReasonCooldown:  jobs.WaitQuota,
 	limiter.ReasonProvider:  jobs.WaitQuota,
 	limiter.ReasonTurn:      jobs.WaitTurn,
@@ -55,10 +56,19 @@ func deniedWaits(d *limiter.Denied) jobs.WaitCause {
 	if c, ok := throttleCauses[reason]; ok && throttled && d.Reason == limiter.ReasonShare {
 		return c
 	}
+	if slices.Contains(slotLimits, d.Limiter) && (d.Reason == limiter.ReasonQuota || d.Reason == limiter.ReasonShare) {
+		return jobs.WaitSlots
+	}
 	if c, ok := waitCauses[d.Reason]; ok {
 		return c
 	}
 	return jobs.WaitErrors
+}
+
+// slotLimits are the limits that are held while a call is under way: what waits for
+// them waits for the end of another call.
+var slotLimits = []string{
+	limiter.Limit{Unit: limiter.Concurrency, Window: limiter.Held}.Name(), limiter.Limit{Unit: limiter.Streams, Window: limiter.Held}.Name(),
 }
 
 // verdictWaits is what a row waits for after an answer of the provider that is not

@@ -45,6 +45,15 @@ func TestWaitCauses(t *testing.T) {
 			t.Errorf("%s %q waits for %v, want %v", tc.reason, tc.detail, out.cause, tc.want)
 		}
 	}
+	for name, want := range map[string]jobs.WaitCause{"concurrency": jobs.WaitSlots, "streams": jobs.WaitSlots, "rpm": jobs.WaitQuota} {
+		for _, reason := range []limiter.Reason{limiter.ReasonQuota, limiter.ReasonShare} {
+			d := &limiter.Denied{Reason: reason, Limiter: name, RetryAfterMS: 1}
+			s := newSlots(1)
+			if s.deny(deniedWaits(d), time.Now()); refused(d).cause != want || s.cause() != want {
+				t.Errorf("%s by %s waits for %v, and without a slot for %v; want %v", reason, name, refused(d).cause, s.cause(), want)
+			}
+		}
+	}
 	if got := verdictWaits(gemini.Verdict{Kind: gemini.Permanent, Credential: true}); got != jobs.WaitErrors {
 		t.Errorf("a revoked key is %v", got)
 	}

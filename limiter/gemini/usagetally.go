@@ -44,7 +44,7 @@ var (
 	// tallyRetry are the reasons for which a row that a worker had begun comes again.
 	tallyRetry = []string{RetriedByUs, "provider 429", "provider 5xx", "no answer", otherLabel}
 	// tallyWaits are what is waited for. The words are those of rows.
-	tallyWaits = []string{otherLabel, "queue", "turn", "quota", "share", "window", "paused", "health", "spend", "errors"}
+	tallyWaits = []string{otherLabel, "queue", "turn", "quota", "share", "window", "paused", "health", "spend", "errors", "slots"}
 )
 
 // codeOf is a name's place in a list; that of "other" where it is not in it.
