@@ -3,6 +3,8 @@ package jobs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -34,10 +36,32 @@ func geminiRequest(ms []member) (Request, error) {
 	if err := geminiKeys.checkObject(o.at, body); err != nil {
 		return r, err
 	}
+	if err := turnRoles(o.at+".contents", contents); err != nil {
+		return r, err
+	}
 	var b bytes.Buffer
 	err = json.Compact(&b, body)
 	r.Body = b.Bytes()
 	return r, err
+}
+
+// turnRoles wants roles that the API knows, which are not those of other providers.
+func turnRoles(at string, contents []json.RawMessage) error {
+	for i, one := range contents {
+		o, err := newLineObject(fmt.Sprintf("%s[%d]", at, i), one)
+		if err != nil {
+			return err
+		}
+		text := o.take("role")
+		switch role := string(text); {
+		case text == nil, slices.Contains([]string{`""`, `"user"`, `"model"`, `"function"`}, role):
+		case role == `"system"`:
+			return o.wrong("role", `the API takes no "system" in contents`, "put the text into request.systemInstruction")
+		default:
+			return o.wrong("role", short(text)+" is no role of Gemini's API", "want user, or model for what the model said")
+		}
+	}
+	return nil
 }
 
 // config reads what results depend upon, in either of proto's spellings.

@@ -104,8 +104,11 @@ func (k keySet) checkObject(at string, text json.RawMessage) error {
 		if !known {
 			return o.wrong(name, "Gemini's API has no such member here", "correct its name, or take it out of the line")
 		}
-		if camel == "fileUri" {
+		switch camel {
+		case "fileUri":
 			err = o.address(name)
+		case "inlineData":
+			err = inlineBlobs(at+"."+name, o.members[name])
 		}
 		if err == nil {
 			err = within.check(at+"."+name, o.members[name])
@@ -115,6 +118,52 @@ func (k keySet) checkObject(at string, text json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// inlineBlobs wants the content of a file, or of several, that can be read.
+func inlineBlobs(at string, text json.RawMessage) error {
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) == nil {
+		for i, one := range list {
+			if err := inlineBlobs(fmt.Sprintf("%s[%d]", at, i), one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	o, err := newLineObject(at, text)
+	if err != nil {
+		return err
+	}
+	var data string
+	switch text, there := o.members["data"]; {
+	case !there:
+		return o.wrong("data", "there is none", "put the file's content there in base64")
+	case json.Unmarshal(text, &data) != nil:
+		return o.wrong("data", "want a text, not "+kindOfRaw(text), "put the file's content there in base64")
+	case data == "":
+		return o.wrong("data", "is empty", "put the file's content there in base64, or take the part out")
+	case strings.HasPrefix(data, "data:"):
+		return o.wrong("data", "is a data: URI, and the API wants its base64 alone", `take "data:…;base64," off its beginning, and give mimeType`)
+	}
+	if at, bad := badBase64(data); bad {
+		return o.wrong("data", fmt.Sprintf("is not base64 (character %d)", at+1), "encode the file's content in base64, without line breaks")
+	}
+	return nil
+}
+
+// badBase64 is where a text stops being base64, in either alphabet and with or without
+// its padding, as JSON's mapping of protobuf has it.
+func badBase64(text string) (at int, bad bool) {
+	bare := strings.TrimRight(text, "=")
+	for i := range len(bare) {
+		switch c := bare[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '+', c == '/', c == '-', c == '_':
+		default:
+			return i, true
+		}
+	}
+	return len(bare), len(bare)%4 == 1 || len(text)-len(bare) > 2
 }
 
 // twice is a member that is there as fileUri and as file_uri.

@@ -122,6 +122,28 @@ func TestGeminiLineRefused(t *testing.T) {
 			t.Errorf("%s\n got  %v\n want %s", member, err, want)
 		}
 	}
+	for content, want := range map[string]string{
+		`{"role":"assistant","parts":[{"text":"x"}]}`:                                             `field "request.contents[1].role": "assistant" is no role of Gemini's API`,
+		`{"role":"system","parts":[{"text":"x"}]}`:                                                `field "request.contents[1].role": the API takes no "system" in contents`,
+		`{"role":7,"parts":[{"text":"x"}]}`:                                                       `field "request.contents[1].role": 7 is no role`,
+		`{"parts":[{"text":"x"},{"inlineData":{"mimeType":"image/png","data":"iVBORw0KG go="}}]}`: `field "request.contents[1].parts[1].inlineData.data": is not base64 (character 10)`,
+		`{"parts":[{"inline_data":{"mime_type":"image/png","data":"eHh4e"}}]}`:                    `field "request.contents[1].parts[0].inline_data.data": is not base64 (character 6)`,
+		`{"parts":[{"inlineData":{"mimeType":"image/png","data":"data:image/png;base64,eA=="}}]}`: `field "request.contents[1].parts[0].inlineData.data": is a data: URI`,
+		`{"parts":{"inlineData":{"mimeType":"image/png","data":""}}}`:                             `field "request.contents[1].parts.inlineData.data": is empty`,
+		`{"parts":[{"inlineData":{"mimeType":"image/png"}}]}`:                                     `field "request.contents[1].parts[0].inlineData.data": there is none`,
+		`{"parts":[{"inlineData":{"mimeType":"image/png","data":[1]}}]}`:                          `field "request.contents[1].parts[0].inlineData.data": want a text, not a list`,
+	} {
+		line := `{"key":"k","request":{"contents":[{"role":"user","parts":[{"text":"hi"}]},` + content + `]}}`
+		if _, err := Render(lineSpec(LinesGemini), json.RawMessage(line)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s\n got  %v\n want %s", content, err, want)
+		}
+	}
+	for _, data := range []string{"eA==", "eA", "eHg=", "eHh4", "-_-_", `\/+8=`} { // PHP writes \/
+		line := `{"key":"k","request":{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png","data":"` + data + `"}}]}]}}`
+		if _, err := Render(lineSpec(LinesGemini), json.RawMessage(line)); err != nil {
+			t.Errorf("%s is base64: %v", data, err)
+		}
+	}
 	whole := `{"key":"k","request":{"contents":[{"role":"user","parts":[{"text":"hi"},{"file_data":{"file_uri":"https://x/y","mime_type":"image/png"}},{"inlineData":{"mimeType":"image/png","data":"eA=="},"thoughtSignature":"eA=="}]},
 		{"role":"model","parts":[{"functionCall":{"name":"f","args":{"bogus":1}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"bogus":1}}}]}],
 		"tools":[{"function_declarations":[{"name":"f","parametersJsonSchema":{"bogus":1}}]},{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},
