@@ -26,7 +26,7 @@ func (e *ChangedError) Error() string {
 
 // difference counts the rows by what would become of them.
 func (e *ChangedError) difference() string {
-	return fmt.Sprintf("rows: %d new, %d changed, %d gone, %d the same", e.New, e.Changed, e.Removed, e.Same)
+	return fmt.Sprintf("%d new rows, %d changed, %d gone, %d the same", e.New, e.Changed, e.Removed, e.Same)
 }
 
 // accept refuses an enqueue that would change a run unasked.
