@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"nightshift/limiter"
+	"nightshift/scheduler"
 )
 
 // looksOnly are the commands that change nothing that others share, or whose doing is
@@ -112,6 +114,11 @@ func TestCommandsAreInTheAuditLog(t *testing.T) {
 		if got = strings.Replace(got, ":  → ,", ": ,", 1); got != c.want || e.By != operator() || e.Data["from"] != "cli" {
 			t.Errorf("%s:\n%s by %q %v, want\n%s", c.line, got, e.By, e.Data, c.want)
 		}
+	}
+	events, err := s.be.lim.Events(t.Context(), s.run.Created.Add(-time.Hour), 0)
+	s.check(err)
+	if last := events[len(events)-1]; last.Kind != scheduler.EventRun || last.Subject != s.run.ID || last.By != operator() || last.Text != "run night, purge: removed 10 rows, 10 of them open" {
+		t.Errorf("what tells of the purge: %+v", last)
 	}
 	secret, err := s.command("keys", "add", "--name", "web", "--class", "interactive", "--feature", "test")
 	s.check(err)

@@ -20,14 +20,21 @@ type bar struct {
 	t     *progress.Tracker
 	done  chan struct{}
 
+	now  func() time.Time
 	mu   sync.Mutex
 	last time.Time // of the last plain line
+	text string    // that line
 }
 
-const plainEvery = 10 * time.Second
+const (
+	plainEvery = 10 * time.Second
+	// lifeEvery is how often a line is said that says nothing new: somebody may wonder
+	// whether the command still lives.
+	lifeEvery = 10 * time.Minute
+)
 
 func (s *streams) newBar(what string, total int64) *bar {
-	b := &bar{s: s, what: what, total: total, last: time.Now()}
+	b := &bar{s: s, what: what, total: total, now: time.Now, last: time.Now()}
 	if !terminal(s.Err) || total == 0 {
 		return b
 	}
@@ -64,10 +71,20 @@ func (b *bar) show(done int64, note string) {
 		}
 		return
 	}
-	if now := time.Now(); now.Sub(b.last) >= plainEvery {
-		b.last = now
-		b.s.say("%s", strings.TrimSpace(fmt.Sprintf("%s %s of %s  %s", b.what, humanize.Comma(done), humanize.Comma(b.total), note)))
+	now := b.now()
+	if now.Sub(b.last) < plainEvery {
+		return
 	}
+	text := strings.TrimSpace(fmt.Sprintf("%s %s of %s  %s", b.what, humanize.Comma(done), humanize.Comma(b.total), note))
+	switch since := now.Sub(b.last); {
+	case text != b.text:
+		b.s.say("%s", text)
+	case since >= lifeEvery:
+		b.s.say("%s (as %s ago)", text, ago(since))
+	default:
+		return
+	}
+	b.last, b.text = now, text
 }
 
 // stop ends the drawing and leaves the cursor on a line of its own.

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
+	"nightshift/scheduler"
 )
 
 type purgeOptions struct {
@@ -129,7 +131,12 @@ func (o *purgeOptions) one(ctx context.Context, be *backend, d doomed) error {
 	if err := be.dropTickets(ctx, d.run); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "%s: removed %s\n", d.run.Title(), purged(rep, d.counts))
+	what := purged(rep, d.counts)
+	fmt.Fprintf(o.Out, "%s: removed %s\n", d.run.Title(), what)
+	gone := limiter.Event{Kind: scheduler.EventRun, Subject: d.run.ID, By: o.operator(), Text: fmt.Sprintf("run %s, purge: removed %s", d.run.Title(), what)}
+	if err := be.lim.Note(ctx, gone); err != nil {
+		o.say("warning: no event tells that %s was removed: %v", d.run.Title(), err)
+	}
 	if rep.Kept != "" {
 		o.say("%s results stay in %s", humanize.Comma(kept), rep.Kept)
 	}
