@@ -144,6 +144,13 @@ func (s *Store) Attempts(ctx context.Context, run string) (int64, error) {
 	return s.field(ctx, run, "attempts")
 }
 
+// Called is how many of the run's rows have ended with a call, at most: those that failed
+// before theirs are told from others by how often rows were attempted.
+func (s *Store) Called(ctx context.Context, run string, c Counts) (int64, error) {
+	attempts, err := s.Attempts(ctx, run)
+	return min(attempts, c[Done]+c[Failed]+c[Blocked]+c[Truncated]), err
+}
+
 // Paid is what the results of the run's rows say that their calls have cost, in
 // micro-dollars; those of former ends, of rows that were tried again, are in it. A worker
 // that dies may have counted less of it elsewhere.

@@ -136,13 +136,13 @@ func TestRetainKeepsWhatNobodyHas(t *testing.T) {
 	}
 }
 
-// TestStand: each row is new, the same, open or stale, and stale rows say why.
+// TestStand: each row is new, the same, open, failed or stale, and stale rows say why.
 func TestStand(t *testing.T) {
 	onBoth(t, func(t *testing.T, rdb redis.UniversalClient) {
 		b := newBench(t, rdb)
 		text := rows("a:one", "b:two", "c:three", "d:four")
 		p := b.prepare(named("night"), text)
-		run := b.enqueue(named("night"), text, EnqueueOptions{}).Run.ID
+		run := b.enqueue(named("night"), text+rows("o:open"), EnqueueOptions{}).Run.ID
 		b.answer(run, p, func(r *Result) {
 			if r.Row == "d" {
 				r.Status, r.Error = "failed", &RowError{Cause: "schema"}
@@ -152,13 +152,13 @@ func TestStand(t *testing.T) {
 			t.Helper()
 			p := b.prepare(spec, text)
 			st, err := b.Stand(b.ctx, p, b.lookUp(p, LookUpOptions{}))
-			if err != nil || st.New+st.Same+st.Open+st.Stale+st.Unseen != p.Rows {
+			if err != nil || st.New+st.Same+st.Open+st.Failed+st.Stale+st.Unseen != p.Rows {
 				t.Fatalf("%+v (%v)", st, err)
 			}
 			return st
 		}
-		st := stand(named("night"), rows("a:one", "b:two!", "d:four", "x:one", "y:new"))
-		if st.Earlier.ID != run || st.Same != 2 || st.Stale != 1 || st.Open != 1 || st.New != 1 || st.Why[0] != (StaleWhy{"the rows' fields", 1}) {
+		st := stand(named("night"), rows("a:one", "b:two!", "d:four", "o:open", "x:one", "y:new"))
+		if st.Earlier.ID != run || st.Same != 2 || st.Stale != 1 || st.Open != 1 || st.Failed != 1 || st.New != 1 || st.Why[0] != (StaleWhy{"the rows' fields", 1}) {
 			t.Errorf("%+v", st)
 		}
 		other := named("another name") // is compared since its input has the same name

@@ -12,13 +12,14 @@ import (
 )
 
 // Stand says how an input's rows stand to what was done before: each row is in
-// one of New, Same, Unseen, Open and Stale.
+// one of New, Same, Unseen, Open, Failed and Stale.
 type Stand struct {
 	Earlier Run   // the run that rows are compared with; zero: there is none
 	New     int64 // rows whose id it does not have
 	Same    int64 // rows with a good answer to the same question, of whichever run (Lookup.Same)
 	Unseen  int64 // the same, in files that are not to be seen
-	Open    int64 // it asks, or asked, the same and has no good answer: open, failed, …
+	Open    int64 // it asks the same, and the row has not ended
+	Failed  int64 // it asked the same, and the row has ended without a good answer: only Retry asks again
 	Stale   int64 // it asked something else for that id
 	Why     []StaleWhy
 }
@@ -101,6 +102,8 @@ func (s *Store) standAll(ctx context.Context, m meta, p *Prepared, l *Lookup, st
 			case r.code&changedBit != 0:
 				st.Stale++
 				stale = append(stale, r.files)
+			case State(r.code).Terminal() && !State(r.code).Good():
+				st.Failed++
 			default:
 				st.Open++
 			}

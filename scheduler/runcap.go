@@ -69,8 +69,12 @@ func (c *Control) CapOf(ctx context.Context, run jobs.Run, counts jobs.Counts) (
 			if stopped {
 				s.Next = x.Next
 			}
-			if ended := counts.Total() - counts.Open() - counts[jobs.Cached] - counts[jobs.Cancelled] - counts[jobs.Expired]; ended > 0 {
-				s.Rest = int64(float64(s.Spent-s.Held) / float64(ended) * float64(counts.Open()))
+			called, err := c.Store.Called(ctx, run.ID, counts)
+			if err != nil {
+				return Capped{}, false, err
+			}
+			if called > 0 {
+				s.Rest = int64(float64(s.Spent-s.Held) / float64(called) * float64(counts.Open()))
 			} else if p := run.Planned; p != nil && p.Cost != nil && p.Source != jobs.PlannedCap {
 				s.Rest = p.Cost.High
 			}

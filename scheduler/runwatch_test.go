@@ -311,7 +311,7 @@ func TestRunCap(t *testing.T) {
 	}
 	s.must(s.lim.Settle(s.ctx(), limiter.Settlement{ID: first.ID, Lane: first.Lane, Outcome: limiter.Settled,
 		Used: limiter.Amounts{limiter.Requests: 1, limiter.MicroUSD: 600_000}}))
-	_, err = s.store.Finish(s.ctx(), jobs.Task{Run: s.run.ID}, jobs.Result{Status: "done"})
+	_, err = s.store.Finish(s.ctx(), jobs.Task{Run: s.run.ID}, jobs.Result{Status: "done", Attempts: 1})
 	s.must(err)
 	s.after(2 * time.Second)
 	if ps := s.pauses(); len(ps) != 0 {

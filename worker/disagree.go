@@ -16,7 +16,7 @@ func (w WorkerInfo) Disagree(fleet []WorkerInfo) []string {
 			continue
 		}
 		out = append(out, fmt.Sprintf("worker %s (pid %d on %s, up since %s) was configured with other limits (%s) than this one (%s): the last to start decides; give all the same configuration",
-			o.ID, o.PID, cmp.Or(o.Host, "an unknown host"), o.Started.Local().Format("15:04:05"), revision(o.Limits), revision(w.Limits)))
+			o.ID, o.PID, cmp.Or(o.Host, "an unknown host"), o.Started.Local().Format("15:04:05 MST"), revision(o.Limits), revision(w.Limits)))
 	}
 	return out
 }

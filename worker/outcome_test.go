@@ -87,12 +87,12 @@ func TestWaitText(t *testing.T) {
 		denied limiter.Denied
 		want   string
 	}{
-		{limiter.Denied{Reason: limiter.ReasonQuota, Limiter: "rpm", RetryAfterMS: 847_000}, "waiting for quota (rpm) until 02:14:07 (not a failure)"},
-		{limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 847_000}, "waiting for quota (others are before it) until 02:14:07 (not a failure)"},
-		{limiter.Denied{Reason: limiter.ReasonPaused, Detail: "operator by ann: new prompt", RetryAfterMS: 60_000}, "paused by operator (ann: new prompt) until 02:01:00 (not a failure)"},
-		{limiter.Denied{Reason: limiter.ReasonPaused, Detail: "window: day", RetryAfterMS: 60_000}, "paused by window (day) until 02:01:00 (not a failure)"},
-		{limiter.Denied{Reason: limiter.ReasonPaused, Detail: "health", RetryAfterMS: 60_000}, "paused by health until 02:01:00 (not a failure)"},
-		{limiter.Denied{Reason: limiter.ReasonQuota, Limiter: "rpd", RetryAfterMS: 86_400_000}, "waiting for quota (rpd) until 2026-12-01 02:00 (not a failure)"},
+		{limiter.Denied{Reason: limiter.ReasonQuota, Limiter: "rpm", RetryAfterMS: 847_000}, "waiting for quota (rpm) until 02:14:07 here (not a failure)"},
+		{limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 847_000}, "waiting for quota (others are before it) until 02:14:07 here (not a failure)"},
+		{limiter.Denied{Reason: limiter.ReasonPaused, Detail: "operator by ann: new prompt", RetryAfterMS: 60_000}, "paused by operator (ann: new prompt) until 02:01:00 here (not a failure)"},
+		{limiter.Denied{Reason: limiter.ReasonPaused, Detail: "window: day", RetryAfterMS: 60_000}, "paused by window (day) until 02:01:00 here (not a failure)"},
+		{limiter.Denied{Reason: limiter.ReasonPaused, Detail: "health", RetryAfterMS: 60_000}, "paused by health until 02:01:00 here (not a failure)"},
+		{limiter.Denied{Reason: limiter.ReasonQuota, Limiter: "rpd", RetryAfterMS: 86_400_000}, "waiting for quota (rpd) until 2026-12-01 02:00 here (not a failure)"},
 	} {
 		out := refused(&tc.denied)
 		if got := waitFor(out.why, out.wait, now).Error(); got != tc.want {

@@ -44,9 +44,9 @@ func waitText(why string, until, now time.Time) string {
 
 func clock(t, now time.Time) string {
 	if t.Sub(now) > 20*time.Hour {
-		return t.Local().Format("2006-01-02 15:04")
+		return t.Local().Format("2006-01-02 15:04 MST")
 	}
-	return t.Local().Format("15:04:05")
+	return t.Local().Format("15:04:05 MST")
 }
 
 // waitReasons says in an operator's words what each refusal waits for.

@@ -115,13 +115,39 @@ func (o *overview) adviseRuns() {
 		if r.ETA != nil && !r.deadline.IsZero() && r.ETA.After(r.deadline) && r.deadline.After(o.At) {
 			o.add("warn", "nightshift set "+shellWord(name)+" --deadline TIME", "%s will be late: about %s, its deadline is %s", name, clock(*r.ETA, o.At), clock(r.deadline, o.At))
 		}
-		if r.hold.brief == brakeBrief && r.counts.Open() > 0 {
-			o.add("bad", "nightshift errors "+shellWord(name)+", mend it, then nightshift resume "+shellWord(name), "%s is stopped by its brake", name)
+		if r.outlasted() {
+			o.add("warn", r.inTime(), "%s: %s", name, r.outlastedWords(o.At))
+		}
+		if r.counts.Open() > 0 {
+			o.adviseStopped(r.ID, name, r.counts.Open())
 		}
 		if bad := r.failed(); bad > 0 && o.At.Sub(r.Created) < 48*time.Hour {
 			o.add("note", "nightshift errors "+shellWord(name), "%s of %s %s no good answer", plural(int(bad), "row"), name, map[bool]string{true: "has", false: "have"}[bad == 1])
 		}
 	}
+}
+
+// adviseStopped says of a run that its brake or its own cap has stopped what goes on.
+func (o *overview) adviseStopped(id, name string, open int64) {
+	for _, p := range o.Pauses {
+		switch {
+		case p.Run != id:
+		case p.Reason == scheduler.ReasonBrake:
+			o.add("bad", "nightshift errors "+shellWord(name)+", mend it, then nightshift resume "+shellWord(name), "%s is stopped by its brake", name)
+		case ownCap(&p):
+			o.add("bad", pauseStep(p, shellWord(name), open, time.Time{}).Command, "%s is stopped by its cap, with %s open", name, rowsOf(open))
+		}
+	}
+}
+
+// stopped tells that the subject of an alert is a run that its brake or its own cap has
+// stopped, of which adviseRuns says more.
+func (o *overview) stopped(subject string) bool {
+	return slices.ContainsFunc(o.Pauses, func(p limiter.Pause) bool {
+		at, _, _ := strings.Cut(strings.TrimPrefix(subject, "run/"), " ")
+		return p.Run != "" && p.Run == at && (p.Reason == scheduler.ReasonBrake || ownCap(&p)) &&
+			slices.ContainsFunc(o.Runs, func(r runStatus) bool { return r.ID == at && r.counts.Open() > 0 })
+	})
 }
 
 // advisedAnyway are alerts of what the advice finds by itself, and with more detail.
@@ -139,7 +165,7 @@ func (o *overview) firing(node string) bool {
 // at in the last half hour: of one thing the latest.
 func (o *overview) adviseAlerts() {
 	for _, a := range o.Alerts {
-		if o.Health.Leader != nil && !slices.Contains(advisedAnyway, a.Kind) {
+		if o.Health.Leader != nil && !slices.Contains(advisedAnyway, a.Kind) && !o.stopped(a.Subject) {
 			o.add("warn", a.Command, "%s (since %s)", told(a.Text, o.At), clock(a.Since, o.At))
 		}
 	}
@@ -150,7 +176,7 @@ func (o *overview) adviseAlerts() {
 		}
 	}
 	for _, e := range o.Events {
-		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && e.At.Equal(last[e.Subject]) && !o.firing(e.Subject) {
+		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && e.At.Equal(last[e.Subject]) && !o.firing(e.Subject) && !o.stopped(e.Subject) {
 			o.add("warn", "nightshift events --kind alert", "%s (%s)", eventText(e, time.Local), clock(e.Happened(), o.At))
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -34,25 +35,63 @@ func (b *backend) countSpent(ctx context.Context, run jobs.Run, before int64, no
 
 // moneyOf is what a run's calls have cost so far, in micro-dollars: as workers counted
 // them, and never less than its results say. A worker that is killed counts less.
-func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (sum int64, err error) {
+func (b *backend) moneyOf(ctx context.Context, run jobs.Run, now time.Time) (int64, error) {
 	zone := b.conf.spendZone()
 	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), run.Created.In(zone), now.In(zone))
+	if err != nil {
+		return 0, err
+	}
+	metered, more, err := b.metered(ctx, run, samples)
+	return metered + more, err
+}
+
+// metered is what workers counted of a run's calls, of samples since it was made, and
+// how much more its results say that they cost.
+func (b *backend) metered(ctx context.Context, run jobs.Run, samples []gemini.MoneySample) (sum, more int64, err error) {
 	for _, s := range samples {
 		if s.Run == run.ID {
 			sum += s.MicroUSD
 		}
 	}
-	if err != nil {
-		return 0, err
-	}
 	paid, err := b.store.Paid(ctx, run.ID)
-	return max(sum, paid), err
+	return sum, max(0, paid-sum), err
 }
 
-// capEnds says that a run's own cap will stop it before its end, by what its rows have
-// cost so far; "" where it will not, or too few rows tell.
-func capEnds(run jobs.Run, counts jobs.Counts, cost int64) string {
-	called, open, most := counts[jobs.Done]+counts.Bad(), counts.Open(), run.Spec.Steer.MaxCost
+// moneySince is what calls have cost from a day on. What workers did not count since they
+// were killed, and results say, is of the day on which the run was made.
+func (b *backend) moneySince(ctx context.Context, from, now time.Time) ([]gemini.MoneySample, error) {
+	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), from, now)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := b.ourRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folded := slices.ContainsFunc(samples, func(s gemini.MoneySample) bool { return s.Run == gemini.OtherFeature })
+	counted := samples
+	for _, run := range runs {
+		if run.Created.Before(from) {
+			continue
+		}
+		sum, more, err := b.metered(ctx, run, counted)
+		if err != nil {
+			return nil, err
+		}
+		if more == 0 || sum == 0 && folded { // a day with very many runs does not tell all of them apart
+			continue
+		}
+		s := run.Spec
+		samples = append(samples, gemini.MoneySample{Day: run.Created.In(from.Location()).Format(time.DateOnly), Model: s.Model, Class: s.Class, Feature: s.Feature,
+			Tenant: s.Tenant, Run: run.ID, Tier: b.conf.usedTier(s, run.Created), MicroUSD: more})
+	}
+	return samples, nil
+}
+
+// capEnds says that a run's own cap will stop it before its end, by what the rows that
+// were called for have cost so far; "" where it will not, or too few rows tell.
+func capEnds(run jobs.Run, called, open, cost int64) string {
+	most := run.Spec.Steer.MaxCost
 	if most == 0 || called < leastTried || open == 0 {
 		return ""
 	}
@@ -64,7 +103,7 @@ func capEnds(run jobs.Run, counts jobs.Counts, cost int64) string {
 	return ""
 }
 
-// readEnded adds when a run ended and what its calls have cost.
+// readEnded adds when a run ended, and how many rows were called for at what cost.
 func (b *backend) readEnded(ctx context.Context, run jobs.Run, s *runStatus, now time.Time) (err error) {
 	if s.project != "" {
 		return nil // another project's calls are in its own books
@@ -75,6 +114,9 @@ func (b *backend) readEnded(ctx context.Context, run jobs.Run, s *runStatus, now
 			return err
 		}
 		s.Ended = &ended
+	}
+	if s.called, err = b.store.Called(ctx, run.ID, s.counts); err != nil {
+		return err
 	}
 	s.Cost, err = b.moneyOf(ctx, run, now)
 	return err

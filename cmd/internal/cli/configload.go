@@ -79,8 +79,12 @@ func loadConfig(path string, environ []string, flags map[string]any) (*loaded, e
 	return l, l.decode()
 }
 
-// flagName turns a key that a flag sets into the flag's name: its last level.
+// flagName turns a key that a flag sets into the flag's name: its last level, but for
+// what --gemini sets.
 func flagName(key string) string {
+	if key == "gemini.api" || key == "gemini.base_url" {
+		return "gemini"
+	}
 	return strings.ReplaceAll(key[strings.LastIndex(key, ".")+1:], "_", "-")
 }
 

@@ -73,7 +73,7 @@ func startEmbedded(dir string) (*embedded, error) {
 func inUseError(dir string) error {
 	who := ""
 	if st, err := readEmbeddedState(dir); err == nil {
-		who = fmt.Sprintf(" (pid %d, since %s)", st.PID, st.Since.Local().Format("15:04:05"))
+		who = fmt.Sprintf(" (pid %d, since %s)", st.PID, st.Since.Local().Format("15:04:05 MST"))
 	}
 	return fmt.Errorf("another run of this project is going%s; `nightshift status` shows it. "+
 		"Two embedded ones would each use the whole quota: wait for it, or share a Redis with --redis URL", who)

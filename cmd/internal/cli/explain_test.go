@@ -50,9 +50,9 @@ func TestExplainSentences(t *testing.T) {
 				Reason: limiter.ReasonQuota, Limiter: "rpm", Node: "tenant/acme", Limit: 200, Used: 200, Shortage: 1, RetryAfterMS: 12_000,
 				Holders: []limiter.Holder{{Class: "bulk", Used: 180}, {Class: "interactive", Used: 20}}, Lent: 40,
 			}),
-			"Not now: rpm of tenant/acme lacks 1 request: 200 of 200 are used in this minute. The earliest is 22:00:12 (in 12s).\n" +
+			"Not now: rpm of tenant/acme lacks 1 request: 200 of 200 are used in this minute. The earliest is 22:00:12 " + here() + " (in 12s).\n" +
 				"Who has it: bulk 180, interactive 20.\n" +
-				"On loan to lower classes: 40 requests; they are back within a minute, by 22:01:01 at the latest.\n" +
+				"On loan to lower classes: 40 requests; they are back within a minute, by 22:01:01 " + here() + " at the latest.\n" +
 				"Most of the last minute: tags (bulk) with 90 % of the requests and 80 % of the tokens, chat (interactive) with 10 % of the requests and 20 % of the tokens.",
 		},
 		{
@@ -73,16 +73,16 @@ func TestExplainSentences(t *testing.T) {
 		{
 			"its turn",
 			askedAt22("bulk", &limiter.Denied{Reason: limiter.ReasonTurn, RetryAfterMS: 1000}),
-			"Not now: there is room, but 4,310 calls wait and have their turn first. A job of the kind would get its place in the line of its run; all that waits now is through by about 23:10:00.",
+			"Not now: there is room, but 4,310 calls wait and have their turn first. A job of the kind would get its place in the line of its run; all that waits now is through by about 23:10:00 " + here() + ".",
 		},
 		{
 			"its pace",
 			askedAt22("bulk", &limiter.Denied{Reason: limiter.ReasonSmoothing, RetryAfterMS: 400}),
 			"Not now: there is room, but bulk keeps an even pace, so that whoever comes new does not meet a full window. The earliest is within a second.",
 		},
-		{"paused", paused, "Not now: class bulk is paused by ada since 21:00:00 until 22:30:00 (lunch). The earliest is 22:30:00 (in 30m00s)."},
-		{"paused for good", forGood, "Not now: class bulk is paused by ada since 21:00:00 until it is lifted (operator). When it may go nobody knows."},
-		{"resting", rests, "Not now: the provider refused (rpm); rests until 22:00:42. The earliest is 22:00:42 (in 42s)."},
+		{"paused", paused, "Not now: class bulk is paused by ada since 21:00:00 " + here() + " until 22:30:00 " + here() + " (lunch). The earliest is 22:30:00 " + here() + " (in 30m00s)."},
+		{"paused for good", forGood, "Not now: class bulk is paused by ada since 21:00:00 " + here() + " until it is lifted (operator). When it may go nobody knows."},
+		{"resting", rests, "Not now: the provider refused (rpm); rests until 22:00:42 " + here() + ". The earliest is 22:00:42 " + here() + " (in 42s)."},
 	} {
 		if got := w.sentence(c.e); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)

@@ -21,6 +21,8 @@ type hold struct {
 	unsure bool
 	brief  string // why in a few words, for a column; "": why itself is short or has such a beginning
 	paused bool   // it is a pause, which holds whether or not a worker is there
+	firm   bool   // one of a person or a window, which ends at until and not before
+	lift   string // the command that ends a person's; "" for what is not theirs
 
 	failing bool // calls are made, and fail
 }

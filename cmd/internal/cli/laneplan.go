@@ -166,7 +166,7 @@ func (f forecast) sentence(now time.Time) string {
 	}
 	s := fmt.Sprintf("about %s %s, done by %s", ago(f.took), by, clock(now.Add(f.took), now))
 	if f.days > 0 {
-		s += fmt.Sprintf(", over %s at %s", plural(f.days, "Pacific reset"), gemini.NextPacificMidnight(now).Local().Format("15:04"))
+		s += fmt.Sprintf(", over %s at %s", plural(f.days, "Pacific reset"), gemini.NextPacificMidnight(now).Local().Format("15:04 MST"))
 	}
 	return strings.TrimSpace(s)
 }

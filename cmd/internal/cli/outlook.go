@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"time"
 
 	"nightshift/limiter"
@@ -19,6 +20,8 @@ type outlook struct {
 	cost costs   // of a row
 	now  time.Time
 	runs []sharer
+
+	alone bool // what others do before a run begins is left out
 }
 
 // sharer is an open run.
@@ -75,11 +78,50 @@ func (o outlook) slowest(id string, rows int64) (forecast, bool) {
 func (o outlook) ahead(own sharer, rows int64, shares func(sharer) bool) (all float64) {
 	for _, s := range o.runs {
 		if shares(s) && !s.closed {
-			all += min(float64(s.rows), s.weight*float64(min(rows, own.rows))/own.weight)
+			all += min(float64(o.left(s, own)), s.weight*float64(min(rows, own.rows))/own.weight)
 		}
 	}
 	return all
 }
+
+// left is how many rows of another run are left when a run begins: while that is held,
+// those that are not go on.
+func (o outlook) left(s, own sharer) int64 {
+	begins := own.begins(o.now)
+	if s.id == own.id || o.alone || !begins.After(o.now) || !s.begins(o.now).Before(begins) {
+		return s.rows
+	}
+	meanwhile := o
+	meanwhile.alone = true // how the others share until then among themselves is looked at once, not again for each
+	meanwhile.runs = slices.DeleteFunc(slices.Clone(o.runs), func(x sharer) bool { return x.id == own.id })
+	return s.rows - int64(sort.Search(int(s.rows), func(n int) bool {
+		f, known := meanwhile.slowest(s.id, int64(n)+1)
+		return !known || o.now.Add(f.took).After(begins)
+	}))
+}
+
+// begins is the first moment from which rows of a run may go; now for one that nothing
+// holds, or of which nobody knows.
+func (s sharer) begins(now time.Time) time.Time {
+	at := now
+	if s.until.After(at) {
+		at = s.until
+	}
+	for range mostTurns {
+		rate, next := atAll(s.gates, at)
+		if !rate.Closed() {
+			return at
+		}
+		if next.IsZero() {
+			break
+		}
+		at = next
+	}
+	return now
+}
+
+// mostTurns is how many turns of closed timetables are looked at: those of some weeks.
+const mostTurns = 100
 
 func (o outlook) courseOf(s sharer) course {
 	return newCourse(o.lane, s.class, o.cost, o.pace, o.now).from(s.until).through(s.gates...)
@@ -147,7 +189,7 @@ func (o *overview) estimate() {
 		look, name := o.outlook(lane), lane.Lane.String()
 		for i := range o.Runs {
 			r := &o.Runs[i]
-			if r.lane != name || r.Workers == 0 {
+			if r.lane != name || r.Workers == 0 || r.outlasted() {
 				continue
 			}
 			if at, known := look.of(r.ID, r.counts.Open()); known {
@@ -160,7 +202,7 @@ func (o *overview) estimate() {
 // runEnd gives one run its end, if workers serve it.
 func (b *backend) runEnd(ctx context.Context, r *runStatus, now time.Time) error {
 	lane, err := limiter.ParseLane(r.lane)
-	if err != nil || r.counts.Open() == 0 || r.Workers == 0 || lane.Scope() != b.conf.scope() {
+	if err != nil || r.counts.Open() == 0 || r.Workers == 0 || r.outlasted() || lane.Scope() != b.conf.scope() {
 		return err
 	}
 	look, err := b.outlook(ctx, lane, now)

@@ -132,6 +132,41 @@ func TestOutlook(t *testing.T) {
 	}
 }
 
+// TestOutlookBeforeARunBegins: what others work off before a run's window opens, or its
+// pause ends, is nothing that it shares its time with.
+func TestOutlookBeforeARunBegins(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC) // 600 rows a minute, and four hours to the window
+	night := window(t, "22:00-07:00@100%, else @0%")
+	own := openRun("own", jobs.Normal, 600*60)
+	own.gates = []gate{night}
+	paused := openRun("own", jobs.Normal, 600*60)
+	paused.hold = hold{why: "paused by ada", until: now.Add(4 * time.Hour), paused: true}
+	other := func(hours int64, gates ...gate) runStatus {
+		r := openRun("other", jobs.Normal, 600*60*hours)
+		r.gates = gates
+		return r
+	}
+	for _, c := range []struct {
+		name string
+		own  runStatus
+		runs []runStatus
+		want time.Duration
+	}{
+		{"done before the window", own, []runStatus{other(3)}, 5 * time.Hour},
+		{"just done before it", own, []runStatus{other(4)}, 5 * time.Hour},
+		{"half an hour is left", own, []runStatus{other(4), openRun("third", jobs.Normal, 600*30)}, 5*time.Hour + 30*time.Minute},
+		{"all night is left", own, []runStatus{other(14)}, 6 * time.Hour},
+		{"it waits for the same window", own, []runStatus{other(1, night)}, 6 * time.Hour},
+		{"before the end of a pause", paused, []runStatus{other(3)}, 5 * time.Hour},
+	} {
+		at, known := newOutlook(nightLane(), append([]runStatus{c.own}, c.runs...), 0, now).of("own", c.own.counts.Open())
+		if !known || (at.Sub(now)-c.want).Abs() > time.Minute {
+			t.Errorf("%s: done after %s (known: %v), want %s", c.name, at.Sub(now), known, c.want)
+		}
+	}
+}
+
 // TestEstimate: the pace of the last minutes counts, less than a minute of it says
 // nothing, and a run that nobody serves has no end.
 func TestEstimate(t *testing.T) {

@@ -83,7 +83,11 @@ func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	stand, err := o.stand(ctx, f.conf, be, b)
+	joined, err := joins(ctx, be, b)
+	if err != nil {
+		return err
+	}
+	stand, err := o.stand(ctx, f.conf, be, b, joined)
 	if err != nil {
 		return err
 	}
@@ -94,14 +98,10 @@ func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command
 	if stand.asked() == 0 {
 		t := newTable("PLAN", "")
 		t.row("rows", humanize.Comma(b.Rows)+validRows(b.LeftOut))
-		t.row("", "all are answered already (from "+stand.places+"): enqueueing them costs nothing")
+		stand.noneAsked(t)
 		update.rows(t, b.Name)
 		refusedRow(t, refused)
 		return f.print(t, planReport{Update: update, Rows: b.Rows, Model: b.Spec.Model, Lane: b.Spec.Lane, Bad: b.LeftOut, Stand: &stand, Refused: refused})
-	}
-	joined, err := joins(ctx, be, b)
-	if err != nil {
-		return err
 	}
 	r, err := f.conf.planOf(ctx, be, b, e, joined, stand.asked(), f.now())
 	if err != nil {

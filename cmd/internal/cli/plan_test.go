@@ -1,9 +1,16 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
@@ -80,7 +87,7 @@ func TestPlanWays(t *testing.T) {
 		}
 		said = append(said, w.What)
 	}
-	for _, want := range []string{"raise rpm to ", "open the window 1h00m earlier, at " + now.Add(3*time.Hour).Local().Format("15:04"), "split the input: "} {
+	for _, want := range []string{"raise rpm to ", "open the window 1h00m earlier, at " + now.Add(3*time.Hour).Local().Format("15:04 MST"), "split the input: "} {
 		if !strings.Contains(strings.Join(said, "\n"), want) {
 			t.Errorf("%q is not among\n%s", want, strings.Join(said, "\n"))
 		}
@@ -160,6 +167,44 @@ func TestRepeats(t *testing.T) {
 	none.add("aa", 1)
 }
 
+// TestPlanOfFailedRows: an enqueue under the run's name leaves rows that failed to retry,
+// so that plan counts what it would call for; under another name they are asked again.
+func TestPlanOfFailedRows(t *testing.T) {
+	t.Parallel()
+	s := newSteeredOn(t, benchRedis(t))
+	for row := range int64(3) {
+		s.end(row, jobs.Failed, "schema")
+	}
+	input := filepath.Join(filepath.Dir(s.be.conf.File), "rows.csv")
+	plan := func(name string) (p planReport) {
+		t.Helper()
+		var out bytes.Buffer
+		root := newRootCmd(&streams{In: strings.NewReader(""), Out: &out, Err: io.Discard})
+		root.SetArgs([]string{"plan", input, "--prompt", "{{.id}}", "--model", "m", "--feature", "test", "--name", name, "--output", "json",
+			"--config", s.be.conf.File, "--redis", "redis://" + s.be.rdb.(*redis.Client).Options().Addr})
+		s.check(root.ExecuteContext(t.Context()))
+		s.check(json.Unmarshal(out.Bytes(), &p))
+		if p.Unknown != "" {
+			t.Fatal(p.Unknown)
+		}
+		return p
+	}
+	if p := plan("night"); p.Stand.Failed != 3 || p.Stand.Open != 7 || p.Stand.asked() != 7 {
+		t.Errorf("in the run itself: %+v, for %d rows", p.Stand, p.Stand.asked())
+	}
+	if p := plan("other"); p.Stand.Failed != 0 || p.Stand.Stale+p.Stand.Open+p.Stand.New != 10 || p.Stand.asked() != 10 {
+		t.Errorf("of a new run: %+v, for %d rows", p.Stand, p.Stand.asked())
+	}
+	for row := int64(3); row < 10; row++ {
+		s.end(row, jobs.Failed, "schema")
+	}
+	table := newTable("PLAN", "")
+	plan("night").Stand.noneAsked(table)
+	if got := fmt.Sprint(table.rows); !strings.Contains(got, "10 ended in run night without a good answer: enqueue leaves them, nightshift retry night asks again") || strings.Contains(got, "answered already") {
+		t.Error(got)
+	}
+}
+
 // TestPlanWords: a plan in words that people read.
 func TestPlanWords(t *testing.T) {
 	t.Parallel()
@@ -177,7 +222,7 @@ func TestPlanWords(t *testing.T) {
 		t.Error(got)
 	}
 	p := &jobs.Planned{Cost: &jobs.Span{Low: 1_200_000, Mid: 2_000_000, High: 3_400_000}, Source: jobs.PlannedLearned, Done: now.Add(11 * time.Hour)}
-	if got := plannedLine(p, now); got != "$1.20 to $3.40, likely $2.00, done Tue 05:00" {
+	if got := plannedLine(p, now); got != "$1.20 to $3.40, likely $2.00, done Tue 05:00 "+now.Format("MST") {
 		t.Error(got)
 	}
 }

@@ -16,9 +16,10 @@ type planStand struct {
 	New    int64        `json:"new"`
 	Same   int64        `json:"unchanged"` // answered already: they cost nothing
 	From   []reusedFrom `json:"unchanged_from,omitempty"`
-	Unseen int64        `json:"unseen"` // answered, in files of another host
-	Open   int64        `json:"open"`   // the earlier run asks the same, and has no good answer
-	Stale  int64        `json:"stale"`  // the earlier run asked something else for that row
+	Unseen int64        `json:"unseen"`           // answered, in files of another host
+	Open   int64        `json:"open"`             // the earlier run asks the same, and has no good answer; of the run that they come to: and they have not ended
+	Failed int64        `json:"failed,omitempty"` // the run that they come to asked the same and has no good answer: only retry asks again
+	Stale  int64        `json:"stale"`            // the earlier run asked something else for that row
 	Why    string       `json:"stale_why,omitempty"`
 	Than   string       `json:"earlier_run,omitempty"`
 	Twice  int64        `json:"-"`                              // of the rows that are asked: they ask the same as another one
@@ -32,8 +33,8 @@ type planStand struct {
 func (s planStand) asked() int64 { return s.New + s.Unseen + s.Open + s.Stale }
 
 // stand compares a batch with earlier runs and results files; be is nil where no
-// Redis is to be reached.
-func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batch) (out planStand, err error) {
+// Redis is to be reached, joined the run that the rows would come to.
+func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batch, joined string) (out planStand, err error) {
 	found, err := answered(ctx, c, be, b)
 	if err != nil {
 		return out, err
@@ -49,7 +50,10 @@ func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batc
 		st.Same = taken.Same
 		st.New -= taken.Same
 	}
-	out = planStand{forced: forced, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open, Stale: st.Stale}
+	out = planStand{forced: forced, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open + st.Failed, Stale: st.Stale}
+	if st.Earlier.ID != "" && st.Earlier.ID == joined {
+		out.Open, out.Failed = st.Open, st.Failed
+	}
 	out.Twice = min(b.Repeats(taken), out.asked())
 	from, places := placesOf(found)
 	out.places = places
@@ -110,15 +114,26 @@ func (s planStand) rows(t *dataTable) {
 			t.row("", humanize.Comma(n)+" "+words)
 		}
 	}
-	if s.Same+s.Unseen+s.Open+s.Stale+s.Again == 0 {
+	if s.Same+s.Unseen+s.Open+s.Failed+s.Stale+s.Again == 0 {
 		return // all are new: nothing to tell apart
 	}
 	say(s.New, "new")
 	say(s.Same, "unchanged: answered already, cost nothing (from "+s.places+")")
 	say(s.Stale, fmt.Sprintf("stale: run %s asked otherwise (%s)", s.Than, s.Why))
 	say(s.Open, s.openWords())
+	say(s.Failed, fmt.Sprintf("ended in run %s without a good answer: enqueue leaves them, nightshift retry %s asks again", s.Than, shellWord(s.Than)))
 	say(s.Again, fmt.Sprintf("of these are answered already (from %s); %s asks and pays for them again", s.places, s.forced))
 	say(s.Unseen, "unchanged, but answered in files of another host; enqueue refuses without --redo-unseen")
+}
+
+// noneAsked is rows where nothing would be called for.
+func (s planStand) noneAsked(t *dataTable) {
+	if s.Failed == 0 {
+		t.row("", "all are answered already (from "+s.places+"): enqueueing them costs nothing")
+		return
+	}
+	s.rows(t)
+	t.row("", "enqueueing them calls for none and costs nothing")
 }
 
 // openWords says why rows that an earlier run has are asked.

@@ -203,7 +203,7 @@ func (p prospect) opened(deadline time.Time, _ string) (way, bool) {
 	}
 	end, _ := ahead(high).by(deadline)
 	earlier := time.Duration(high) * time.Minute
-	return way{What: fmt.Sprintf("open the window %s earlier, at %s", ago(earlier), at.Add(-earlier).Local().Format("15:04")), Done: end}, true
+	return way{What: fmt.Sprintf("open the window %s earlier, at %s", ago(earlier), at.Add(-earlier).Local().Format("15:04 MST")), Done: end}, true
 }
 
 // favoured gives the run more weight beside the others of its lane.

@@ -200,7 +200,7 @@ func nextFree(l limiter.LimitState, at, now time.Time) string {
 
 // showLines is one line for each limit, for a log.
 func (o *showOptions) showLines(v *quotaView) {
-	at := v.At.Local().Format("15:04:05")
+	at := v.At.Local().Format("15:04:05 MST")
 	for _, s := range v.Lanes {
 		o.showLine(at+" "+s.Lane.Model, s.Limits)
 	}

@@ -153,7 +153,7 @@ func (r *quotaReview) limitTable() *dataTable {
 		}
 		at := ""
 		if !l.PeakAt.IsZero() {
-			at = clock(l.PeakAt, r.To)
+			at = cellClock(l.PeakAt, r.To)
 		}
 		t.row(l.Model, l.Limit, humanize.Comma(l.Amount), work, used, outside, reserved, rest, percent(l.Peak), at)
 	}
@@ -167,7 +167,7 @@ func (r *quotaReview) reserveTable() *dataTable {
 			t.row(v.Class, "no call", "", "", wholePercent(v.Floor), wholePercent(v.Guarantee), "", v.Refused)
 			continue
 		}
-		t.row(v.Class, percent(v.Peak), v.Limit+" of "+v.Model, clock(v.PeakAt, r.To), wholePercent(v.Floor), wholePercent(v.Guarantee), wholePercent(v.Enough), humanize.Comma(v.Refused))
+		t.row(v.Class, percent(v.Peak), v.Limit+" of "+v.Model, cellClock(v.PeakAt, r.To), wholePercent(v.Floor), wholePercent(v.Guarantee), wholePercent(v.Enough), humanize.Comma(v.Refused))
 	}
 	return t
 }

@@ -105,7 +105,7 @@ NODE                    LIMIT  USED     FULL  ENFORCED  SET  NEXT FREE  BY
 tenant/acme (tenant/*)  rpm     200  100.0 %       200  200  now        bulk 180, interactive 20
 team/search             rpm      20   10.0 %    shadow  200  now        bulk 18, interactive 2
 and 3 nodes that were not looked at
-tenant/acme: rpm is lowered by 10 % after the provider refused what was admitted; all of it is back at 22:10:00 if it refuses no more
+tenant/acme: rpm is lowered by 10 % after the provider refused what was admitted; all of it is back at 22:10:00 ` + here() + ` if it refuses no more
 team/search: rpm: quota set by ada, 21:40
 team/search: rpm is in shadow and refuses nothing; it would have refused 7 calls
 `
@@ -121,6 +121,9 @@ team/search: rpm is in shadow and refuses nothing; it would have refused 7 calls
 		}
 	}
 }
+
+// here is what this machine's zone is called at the time of these tests.
+func here() string { return at(22, 0).Local().Format("MST") }
 
 // TestNextFree: what leaves a limit that is over full gives nobody room.
 func TestNextFree(t *testing.T) {
@@ -138,7 +141,7 @@ func TestNextFree(t *testing.T) {
 		t.Errorf("room comes %q, want %q", got, want)
 	}
 	l.Window = limiter.Day
-	if got := nextFree(l, at(22, 0), at(22, 0)); got != "all at 22:00:00" {
+	if got := nextFree(l, at(22, 0), at(22, 0)); got != "all at 22:00:00 "+here() {
 		t.Errorf("a day's: %q", got)
 	}
 }
@@ -162,7 +165,7 @@ func TestShowSet(t *testing.T) {
 	}
 	o.showSet(v)
 	want := `
-set over the configuration
+set over the configuration, times in ` + zoneName(time.Local, at(22, 0)) + `
 TARGET            VALUE               BY                               AT        TO UNDO
 gemini-3.5-flash  rpm 300             ada                              21:40:00  nightshift quota unset gemini-3.5-flash rpm
 gemini-3.5-flash  input_tpm 20,000    the provider's 429               21:50:00  nightshift quota unset gemini-3.5-flash input_tpm
@@ -203,8 +206,8 @@ func TestShowLines(t *testing.T) {
 	t.Parallel()
 	o, b := showing("table")
 	o.showLines(&quotaView{At: at(22, 0), Lanes: []limiter.LaneState{evening()}})
-	want := "22:00:00 gemini-3.5-flash rpm: 810 of 950 used, interactive 10, bulk 800 (150 borrowed); 4,310 booked\n" +
-		"22:00:00 gemini-3.5-flash input_tpm: 90 of 950 used, bulk 90; 0 booked\n"
+	want := "22:00:00 " + here() + " gemini-3.5-flash rpm: 810 of 950 used, interactive 10, bulk 800 (150 borrowed); 4,310 booked\n" +
+		"22:00:00 " + here() + " gemini-3.5-flash input_tpm: 90 of 950 used, bulk 90; 0 booked\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b, want)
 	}
@@ -247,7 +250,7 @@ func TestAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || looks != 3 || !strings.Contains(b.String(), "22:00:00: no Redis") {
+	if err != nil || looks != 3 || !strings.Contains(b.String(), "22:00:00 "+here()+": no Redis") {
 		t.Errorf("%d looks, %v: %s", looks, err, b)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nightshift/limiter"
 )
@@ -49,9 +50,9 @@ func (o *showOptions) showSet(v *quotaView) {
 		if s.Capacity() {
 			by = "the provider's want of capacity"
 		}
-		t.row(target, s.Name+" "+valueText(s.Override), by, clock(s.At, o.now()), fmt.Sprintf("nightshift quota unset %s %s", shellWord(target), s.Name))
+		t.row(target, s.Name+" "+valueText(s.Override), by, cellClock(s.At, o.now()), fmt.Sprintf("nightshift quota unset %s %s", shellWord(target), s.Name))
 	}
-	section(o.Out, "set over the configuration", t)
+	section(o.Out, "set over the configuration, times in "+zoneName(time.Local, o.now()), t)
 	for _, s := range v.Set {
 		if s.Absent {
 			fmt.Fprintf(o.Out, "%s is not configured now: its %s has no effect until it is\n", shownTarget(s.Node), s.Name)

@@ -30,7 +30,7 @@ func (f *factory) again(ctx context.Context, every time.Duration, look func() er
 		case err != nil && first:
 			return err
 		case err != nil:
-			f.say("%s: %v", f.now().Local().Format("15:04:05"), err)
+			f.say("%s: %v", f.now().Local().Format("15:04:05 MST"), err)
 		}
 		select {
 		case <-ctx.Done():

@@ -68,7 +68,7 @@ func TestReportSaysWhatToDoFirst(t *testing.T) {
 	for _, format := range []string{"terminal", "markdown", "html"} {
 		out := rendered(t, sampleReport(), format)
 		at := -1
-		for _, want := range []string{"Ended 06:05 after 8.1 h: 9,884 of 10,000 rows are good, 116 are not.", "nightshift retry catalog --only schema", "nightshift retry catalog --only safety",
+		for _, want := range []string{"Ended 06:05 UTC after 8.1 h: 9,884 of 10,000 rows are good, 116 are not.", "nightshift retry catalog --only schema", "nightshift retry catalog --only safety",
 			"What failed", "Cost", "$11.12 for 10,212 calls; expected were $9.00 to $12.00, so that it is within.", "Where the time went", "for quota", "Quota over the time", "used on average", "those who wait saw", "48,120", "What happened", "(3 times)"} {
 			i := strings.Index(out[at+1:], want)
 			if i < 0 {
@@ -170,7 +170,7 @@ func TestReportOpen(t *testing.T) {
 	r.Good, r.Do = 9_484, nil
 	r.do(pauseStep(limiter.Pause{Reason: scheduler.ReasonBrake, Detail: "50 rows ended for one cause (schema)."}, "catalog", 400, time.Time{}))
 	out := rendered(t, r, "terminal")
-	for _, want := range []string{"Still open: 9,484 of 10,000 rows are good, 116 are not, 400 are to come (waiting for quota). Done", "about 07:05.", "its brake stopped it; 400 rows are left: 50 rows ended for one cause (schema). Mend that, then:", "    nightshift resume catalog"} {
+	for _, want := range []string{"Still open: 9,484 of 10,000 rows are good, 116 are not, 400 are to come (waiting for quota). Done", "about 07:05 UTC.", "its brake stopped it; 400 rows are left: 50 rows ended for one cause (schema). Mend that, then:", "    nightshift resume catalog"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q:\n%.900s", want, out)
 		}
@@ -183,9 +183,9 @@ func TestPauseOverDeadline(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 30, 21, 31, 40, 0, time.Local)
 	for until, want := range map[time.Time]string{
-		at.Add(time.Minute):  "92 rows are left and end without a call at the deadline, Mon 21:31:40, before the pause does. To go on now",
-		{}:                   "92 rows are left and end without a call at the deadline, Mon 21:31:40, before the pause does. To go on now",
-		at.Add(-time.Minute): "92 rows are left and go on by themselves Mon 21:30. To go on now",
+		at.Add(time.Minute):  "92 rows are left and end without a call at the deadline, Mon 21:31:40 " + at.Format("MST") + ", before the pause does. To go on now",
+		{}:                   "92 rows are left and end without a call at the deadline, Mon 21:31:40 " + at.Format("MST") + ", before the pause does. To go on now",
+		at.Add(-time.Minute): "92 rows are left and go on by themselves Mon 21:30 " + at.Format("MST") + ". To go on now",
 	} {
 		if got := pauseStep(limiter.Pause{Reason: scheduler.ReasonOperator, Owner: "mari", Until: until}, "pz", 92, at); got.Why != "mari paused it; "+want {
 			t.Errorf("%s: %s", until, got.Why)
@@ -238,7 +238,7 @@ func TestReportDeadline(t *testing.T) {
 		{true, -30, 0, 0, 0, "(30 s early)"},
 		{true, 1, 0, 0, 4, "(missed: 4 rows ended at it)"},
 		{false, 36, 0, 4, 0, "(36 s late, 4 rows open)"},
-		{false, 36, 120, 4, 0, "(36 s late, 4 rows open, done about 15:23)"},
+		{false, 36, 120, 4, 0, "(36 s late, 4 rows open, done about 15:23 UTC)"},
 		{false, -300, 40, 4, 0, "(40 s late by the forecast)"},
 		{false, -300, -60, 4, 0, "(60 s early by the forecast)"},
 		{false, -300, 0, 4, 0, "(when it is done is not known yet)"},
@@ -249,7 +249,7 @@ func TestReportDeadline(t *testing.T) {
 		if c.eta != 0 {
 			r.ETA = at(c.eta)
 		}
-		if got := r.facts(); got[len(got)-1] != [2]string{"deadline", "15:21 " + c.want} {
+		if got := r.facts(); got[len(got)-1] != [2]string{"deadline", "15:21 UTC " + c.want} {
 			t.Errorf("%+v: %q", c, got[len(got)-1])
 		}
 	}
@@ -284,7 +284,7 @@ func TestReportName(t *testing.T) {
 // TestReportOtherRuns: what happened to other runs is not this one's night.
 func TestReportOtherRuns(t *testing.T) {
 	r := sampleReport()
-	others := map[string]bool{"mother": true, r.Run.ID: false}
+	others := map[string]string{"mother": "mother"}
 	for text, want := range map[string]bool{"weights: run/mother 3": true, "weights: run/" + r.Run.ID + " 3": false, "run/mother and run/" + r.Run.ID: false, "rpm 10": false} {
 		if got := r.ofAnother(limiter.Event{Kind: limiter.EventLimits, Text: text}, others); got != want {
 			t.Errorf("%q is of another run: %v", text, got)

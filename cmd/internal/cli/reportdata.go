@@ -20,7 +20,7 @@ type runReport struct {
 	Hold  string    `json:"hold,omitempty"` // what keeps it from working
 	ETA   time.Time `json:"eta,omitzero"`   // of a run that is open, where it is known
 	// Stands is what stopped the run so that nobody knows an end before somebody acts: its
-	// cap, its brake, a person's pause without end.
+	// cap, its brake, a person's pause without end, or one that its deadline comes before.
 	Stands string `json:"stands,omitempty"`
 
 	Do      []reportStep     `json:"do"` // what a person should do, the most urgent first

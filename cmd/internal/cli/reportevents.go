@@ -23,7 +23,7 @@ func (b *backend) reportEvents(ctx context.Context, r *runReport) error {
 	if err != nil {
 		return err
 	}
-	others, err := b.otherRunIDs(ctx, r.Run.ID)
+	others, err := b.otherRunTitles(ctx, r.Run.ID)
 	if err != nil {
 		return err
 	}
@@ -37,16 +37,6 @@ func (b *backend) reportEvents(ctx context.Context, r *runReport) error {
 		r.addEvent(e)
 	}
 	return nil
-}
-
-// otherRunIDs are the runs that this one is not.
-func (b *backend) otherRunIDs(ctx context.Context, run string) (map[string]bool, error) {
-	runs, err := b.store.Runs(ctx)
-	out := map[string]bool{}
-	for _, r := range runs {
-		out[r.ID] = r.ID != run
-	}
-	return out, err
 }
 
 // addEvent puts what repeats in one line.

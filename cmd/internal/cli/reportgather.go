@@ -61,6 +61,8 @@ func (r *runReport) count(s runStatus) {
 	r.Phase, r.Hold = s.phase(), s.Hold
 	if s.stands() {
 		r.Stands = orElse(s.hold.brief, "paused")
+	} else if s.outlasted() {
+		r.Stands = "held past its deadline"
 	} else if s.ETA != nil {
 		r.ETA = *s.ETA
 	}

@@ -1,26 +1,62 @@
 package cli
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/scheduler"
 )
 
-// ofAnother holds for what happened to another run, by its subject or by what it names.
-func (r *runReport) ofAnother(e limiter.Event, others map[string]bool) bool {
-	if others[strings.TrimPrefix(firstWord(e.Subject), "run/")] || e.Kind == scheduler.EventRun && e.Subject != r.Run.ID {
+// ofAnother holds for what happened to another run, by its subject ("ID", "run/ID", or
+// such a one and a limit or reason) or by what it names.
+func (r *runReport) ofAnother(e limiter.Event, others map[string]string) bool {
+	id, node := strings.CutPrefix(firstWord(e.Subject), "run/")
+	_, other := others[id]
+	switch {
+	case id == r.Run.ID:
+		return false
+	case other, node, e.Kind == scheduler.EventRun:
 		return true
+	case namesRun(e.Text, r.Run.ID) || namesRun(e.Text, r.Run.Title()):
+		return false
 	}
-	for id, other := range others {
-		if other && strings.Contains(e.Text, "run/"+id) && !strings.Contains(e.Text, r.Run.ID) {
+	for id, title := range others {
+		if namesRun(e.Text, id) || namesRun(e.Text, title) {
 			return true
 		}
 	}
 	return false
+}
+
+// namesRun tells that a text speaks of a run by its id or title: "run night", "run/7f3a".
+func namesRun(text, run string) bool {
+	for _, word := range []string{"run ", "run/"} {
+		for rest := text; ; {
+			_, after, found := strings.Cut(rest, word+run)
+			if !found {
+				break
+			}
+			if next, _ := utf8.DecodeRuneInString(after); after == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next) && !strings.ContainsRune("-_.@", next) {
+				return true
+			}
+			rest = after
+		}
+	}
+	return false
+}
+
+// otherRunTitles are the titles of the runs that this one is not, by their ids; those that
+// were purged too.
+func (b *backend) otherRunTitles(ctx context.Context, run string) (map[string]string, error) {
+	titles, err := b.runTitles(ctx)
+	delete(titles, run)
+	return titles, err
 }
 
 // ofOthers holds for what happened to somebody whom the run's calls are not counted

@@ -38,17 +38,27 @@ func (r *runReport) location() *time.Location {
 	return time.Local
 }
 
-// clock is a time of the page; the day stands with it where the run is of several.
-func (r *runReport) clock(t time.Time) string {
-	z := r.location()
+// clock is a time of the page, with its zone; the day stands with it where the run is of
+// several, and seconds where it took some minutes.
+func (r *runReport) clock(t time.Time) string { return r.cell(t) + t.In(r.location()).Format(" MST") }
+
+// cell is the same in a table whose head says the zone.
+func (r *runReport) cell(t time.Time) string {
+	z, layout := r.location(), "15:04"
+	if r.To.Sub(r.From) < nearby {
+		layout = time.TimeOnly
+	}
 	if t.In(z).Format(time.DateOnly) == r.To.In(z).Format(time.DateOnly) {
-		return t.In(z).Format("15:04")
+		return t.In(z).Format(layout)
 	}
 	if d := r.To.Sub(t).Abs(); d < 6*24*time.Hour {
-		return t.In(z).Format("Mon 15:04")
+		return t.In(z).Format("Mon " + layout)
 	}
 	return t.In(z).Format("2006-01-02 15:04")
 }
+
+// atHead is the head of a column of such times.
+func (r *runReport) atHead() string { return "AT (" + zoneName(r.location(), r.To) + ")" }
 
 // page lays the report out.
 func (r *runReport) page() reportPage {

@@ -155,7 +155,7 @@ func beside(n int64, s jobs.Span, ended bool) string {
 
 // waitCauses say what rows waited for.
 var waitCauses = map[string]string{
-	"queue": "for a worker to look at them", "turn": "for their turn behind others", "quota": "for quota", "window": "for the work window", "paused": "paused by a person",
+	"queue": "for a worker to look at them", "turn": "for their turn behind others", "quota": "for quota", "slots": "for other calls to end (concurrency)", "window": "for the work window", "paused": "paused by a person",
 	"health": "so that those who wait are well", "spend": "for money", "errors": "after failures, to try again",
 }
 
@@ -199,11 +199,11 @@ func (r *runReport) peopleSection() pageSection {
 		s.Text = append(s.Text, "Nobody else called.")
 		return s
 	}
-	s.Table = newTable("CLASS", "CALLS", "REFUSED", "OWN LIMIT", "429S", "FAILED", "P95", "WORST P95", "AT").numeric(1, 2, 3, 4, 5, 6, 7)
+	s.Table = newTable("CLASS", "CALLS", "REFUSED", "OWN LIMIT", "429S", "FAILED", "P95", "WORST P95", r.atHead()).numeric(1, 2, 3, 4, 5, 6, 7)
 	for _, p := range r.People {
 		at := ""
 		if p.WorstMS > 0 {
-			at = r.clock(p.WorstAt)
+			at = r.cell(p.WorstAt)
 		}
 		s.Table.row(p.Class, humanize.Comma(p.Calls), humanize.Comma(p.Refused), some(p.OwnLimit), humanize.Comma(p.Provider429), some(p.Failed),
 			seconds(time.Duration(p.P95MS)*time.Millisecond), seconds(time.Duration(p.WorstMS)*time.Millisecond), at)
@@ -227,13 +227,13 @@ func (r *runReport) eventSection() pageSection {
 	if len(shown) == 0 {
 		return s
 	}
-	s.Table = newTable("AT", "WHAT")
+	s.Table = newTable(r.atHead(), "WHAT")
 	for _, e := range shown {
 		words := text.Snip(strings.ReplaceAll(firstLine(eventText(e.Event, r.location())), r.Run.ID, r.Run.Title()), 240, "…")
 		if e.Times > 1 {
 			words += fmt.Sprintf(" (%d times)", e.Times)
 		}
-		s.Table.row(r.clock(e.Happened()), words)
+		s.Table.row(r.cell(e.Happened()), words)
 	}
 	if left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d more: nightshift events --since %s", left, r.From.In(time.Local).Format("2006-01-02T15:04")))

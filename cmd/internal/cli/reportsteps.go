@@ -60,9 +60,9 @@ func pauseStep(p limiter.Pause, name string, open int64, expires time.Time) repo
 	why := fmt.Sprintf("%s paused it%s; %s", orElse(p.Owner, "somebody"), inDetail(p.Detail), left)
 	switch {
 	case !expires.IsZero() && (p.Until.IsZero() || !p.Until.Before(expires)):
-		why += " and end without a call at the deadline, " + expires.Local().Format("Mon 15:04:05") + ", before the pause does. To go on now"
+		why += " and end without a call at the deadline, " + expires.Local().Format("Mon 15:04:05 MST") + ", before the pause does. To go on now"
 	case !p.Until.IsZero():
-		why += " and go on by themselves " + p.Until.Local().Format("Mon 15:04") + ". To go on now"
+		why += " and go on by themselves " + p.Until.Local().Format("Mon 15:04 MST") + ". To go on now"
 	}
 	return reportStep{why, "nightshift resume " + name}
 }

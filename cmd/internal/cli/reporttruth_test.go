@@ -96,8 +96,8 @@ func TestReportOfDays(t *testing.T) {
 	r := sampleReport()
 	r.To, r.Days = in.to, in.days(lane, limiter.Limit{Unit: limiter.Requests, Window: limiter.Day, Amount: 1000})
 	want := []string{
-		"rpd of m, limit 1,000 a day: 820 used (82.0 %) of the day that ends 08:00, 100 of it by those who wait.",
-		"rpd of m, limit 1,000 a day: 5 used (0.5 %) of the day that ends Wed 08:00.",
+		"rpd of m, limit 1,000 a day: 820 used (82.0 %) of the day that ends 08:00 UTC, 100 of it by those who wait.",
+		"rpd of m, limit 1,000 a day: 5 used (0.5 %) of the day that ends Wed 08:00 UTC.",
 	}
 	if got := r.dayNotes(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%q", got)

@@ -16,7 +16,17 @@ import (
 // itself, or its lane's trouble; the zero hold is nothing.
 func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if p := pauseOf(pauses, run); p != nil {
-		return hold{why: pauseSentence(p, now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true, brief: pauseBrief(p, now)}, nil
+		h := hold{why: pauseSentence(p, now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true, brief: pauseBrief(p, now)}
+		switch p.Reason {
+		case scheduler.ReasonOperator:
+			h.firm, h.lift = true, "nightshift resume "+shellWord(targetName(*p))
+			if p.Run != "" {
+				h.lift = "nightshift resume " + typed(run)
+			}
+		case scheduler.ReasonWindow:
+			h.firm = true
+		}
+		return h, nil
 	}
 	h, err := b.holdOf(ctx, run.Spec.Lane, fleet, now)
 	if err != nil || h.why != "" && !h.failing {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -196,6 +197,16 @@ func sampleTable(r sampleOutcome, b *batch, kept string, now time.Time) *dataTab
 		p.costRows(all)
 		p.priceRows(all, now)
 		p.timeRows(all, now)
+	} else {
+		all.row("all rows", unprojected(r.Rows))
 	}
 	return t
+}
+
+// unprojected says why the rows that were tried tell nothing of all.
+func unprojected(rows []jobs.Result) string {
+	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r jobs.Result) bool { return r.Status != jobs.Cached.String() }) {
+		return "no projection: these were answered before, so that no call was made now; --force asks and pays again, another --seed-rows takes other rows"
+	}
+	return "no projection: no call came back that tells what one takes"
 }

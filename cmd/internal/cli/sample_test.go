@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,7 +52,7 @@ func TestReuseOfSampleAndPlan(t *testing.T) {
 		if got := o.interruptedWords(se); !strings.HasSuffix(got, c.goesOn) {
 			t.Errorf("%v, reuse %q: %s", c.args, c.reuse, got)
 		}
-		st, err := o.stand(t.Context(), s.be.conf, s.be, b)
+		st, err := o.stand(t.Context(), s.be.conf, s.be, b, "")
 		s.check(err)
 		table := newTable("", "")
 		st.rows(table)
@@ -145,5 +147,33 @@ func TestSampleHeld(t *testing.T) {
 		if got := longHold(h, now); got != "" {
 			t.Errorf("%+v: %q", h, got)
 		}
+	}
+}
+
+// TestUnprojected: a sample that tells nothing of all rows says why.
+func TestUnprojected(t *testing.T) {
+	t.Parallel()
+	cached, failed := jobs.Result{Row: "a", Status: "cached"}, jobs.Result{Row: "b", Status: "failed"}
+	for want, rows := range map[string][]jobs.Result{
+		"no projection: these were answered before": {cached, cached},
+		"no projection: no call came back":          {cached, failed},
+	} {
+		table := sampleTable(sampleOutcome{Rows: rows}, &batch{}, "", time.Now())
+		if got := fmt.Sprint(table.after.rows); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestGeminiFlagIsNamed: what --gemini says wrongly is said of --gemini.
+func TestGeminiFlagIsNamed(t *testing.T) {
+	t.Parallel()
+	f := &factory{streams: &streams{}}
+	f.opts.gemini, f.opts.config = "nonsense", filepath.Join(t.TempDir(), "none.yaml")
+	if err := os.WriteFile(f.opts.config, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.config(); err == nil || !strings.HasPrefix(err.Error(), `--gemini: gemini.api: "nonsense"`) {
+		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -73,29 +74,42 @@ func spendersOf(samples []gemini.MoneySample, by string) []spender {
 	return out
 }
 
-// nameSpenders gives runs the names that people know, also those that were purged.
-func (b *backend) nameSpenders(ctx context.Context, v *spending) error {
+// nameSpenders gives runs the names that people know.
+func (v *spending) nameSpenders() {
 	if v.By != "run" {
-		return nil
-	}
-	runs, err := b.store.Runs(ctx)
-	if err != nil {
-		return err
-	}
-	names, err := b.store.PurgedNames(ctx)
-	if err != nil {
-		return err
-	}
-	for id, name := range names {
-		names[id] = name + " (purged)"
-	}
-	for _, r := range runs {
-		names[r.ID] = r.Title()
+		return
 	}
 	for i := range v.Spenders {
-		v.Spenders[i].title = names[v.Spenders[i].Name]
+		v.Spenders[i].title = v.titles[v.Spenders[i].Name]
 	}
-	return nil
+}
+
+// runTitles are what people call runs, by their ids; also those that were purged, which
+// say so.
+func (b *backend) runTitles(ctx context.Context) (map[string]string, error) {
+	runs, err := b.store.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	titles, err := b.store.PurgedNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for id, name := range titles {
+		titles[id] = name + " (purged)"
+	}
+	for _, r := range runs {
+		titles[r.ID] = r.Title()
+	}
+	return titles, nil
+}
+
+// shownNode is a node as people know it: a run by its name.
+func (v *spending) shownNode(node string) string {
+	if id, is := strings.CutPrefix(node, "run/"); is && v.titles[id] != "" {
+		return "run " + v.titles[id]
+	}
+	return shownTarget(node)
 }
 
 func (v *spending) byTable() *dataTable {

@@ -72,6 +72,7 @@ type spending struct {
 	AtEnd    int64                  `json:"month_end_micro_usd,omitempty"` // of the month, if the last days go on; 0 when not asked from its beginning
 	Caps     []scheduler.CapOutlook `json:"caps"`
 	runs     map[string]jobs.Run    // by node, of caps of runs
+	titles   map[string]string      // of runs, by id
 	By       string                 `json:"by"`
 	Spenders []spender              `json:"spenders"`
 }
@@ -84,7 +85,7 @@ func (b *backend) spending(ctx context.Context, by, since string, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), from, now)
+	samples, err := b.moneySince(ctx, from, now)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,11 @@ func (b *backend) spending(ctx context.Context, by, since string, now time.Time)
 	if from.Equal(first) {
 		v.AtEnd = monthEnd(samples, v.MicroUSD, now)
 	}
-	return v, b.nameSpenders(ctx, v)
+	if v.titles, err = b.runTitles(ctx); err != nil {
+		return nil, err
+	}
+	v.nameSpenders()
+	return v, nil
 }
 
 // spendSince reads the first day.
@@ -196,7 +201,7 @@ func (v *spending) capTable(now time.Time) *dataTable {
 		if c.Shadow {
 			name += " (shadow)"
 		}
-		t.row(shownTarget(c.Node), name, exact(c.Used-c.Held), exact(c.Held), exact(c.Amount), percent(ratio(c.Used, c.Amount)), end, reached, turns, c.Source)
+		t.row(v.shownNode(c.Node), name, exact(c.Used-c.Held), exact(c.Held), exact(c.Amount), percent(ratio(c.Used, c.Amount)), end, reached, turns, c.Source)
 	}
 	return t
 }
@@ -248,6 +253,9 @@ func stoppedSentence(c limiter.CapState, run jobs.Run, now time.Time) string {
 	higher := fmt.Sprintf("nightshift spend set %s %s DOLLARS", shownTarget(c.Node), c.Name)
 	if id, is := strings.CutPrefix(c.Node, "run/"); is && c.Name == "usd_total" {
 		higher = fmt.Sprintf("nightshift set %s --max-cost DOLLARS", id)
+	}
+	if c.Node == "run/"+run.ID {
+		c.Node = "run " + run.Title() // the command above takes the id alone
 	}
 	return fmt.Sprintf("%s wait for budget: %s of %s is spent%s (%s%s). They go on %swithin seconds of a higher cap: %s",
 		strings.Join(c.Stopped, ", "), money[0], money[1], held, c, at, by, higher)

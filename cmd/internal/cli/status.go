@@ -77,6 +77,7 @@ type runStatus struct {
 	Cost     int64             `json:"cost_micro_usd,omitempty"` // of its calls that have ended; of one run only
 	waited   string            // the same in words
 	counts   jobs.Counts
+	called   int64 // of one run only: rows that have ended with a call
 	hold     hold
 	lane     string
 	updated  time.Time // when its rows were last changed from without
@@ -180,6 +181,23 @@ func (s runStatus) phase() string {
 // stands tells that the run goes on only when somebody acts.
 func (s runStatus) stands() bool {
 	return s.counts.Open() > 0 && s.hold.paused && (s.hold.unsure || s.hold.until.IsZero())
+}
+
+// outlasted tells that what holds the run ends no sooner than its deadline does its rows:
+// none of them will be called for.
+func (s runStatus) outlasted() bool {
+	return s.counts.Open() > 0 && s.hold.firm && !s.hold.until.IsZero() && !s.expires.IsZero() && !s.hold.until.Before(s.expires)
+}
+
+// outlastedWords say so.
+func (s runStatus) outlastedWords(now time.Time) string {
+	rows := rowsOf(s.counts.Open()) + map[bool]string{true: " ends", false: " end"}[s.counts.Open() == 1]
+	return fmt.Sprintf("%s without a call at the deadline, %s: it is held until %s", rows, clockIn(s.expires, now, time.Local), clockIn(s.hold.until, now, time.Local))
+}
+
+// inTime is the command that lets the rows of such a run be called for.
+func (s runStatus) inTime() string {
+	return orElse(s.hold.lift, "nightshift set "+shellWord(orElse(s.Name, s.ID))+" --deadline TIME")
 }
 
 // mostPhase is how long a phase in a table's column may be; what is longer stands whole
@@ -291,7 +309,9 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	if s.Kept = until; words != "" {
 		t.row("kept", words)
 	}
-	switch words := capEnds(run, s.counts, s.Cost); {
+	switch words := capEnds(run, s.called, s.counts.Open(), s.Cost); {
+	case s.outlasted():
+		t.row("but", s.outlastedWords(now)+": "+s.inTime())
 	case s.ETA == nil:
 	case words != "":
 		t.row("but", words)

@@ -29,7 +29,7 @@ func (o *statusOptions) all(ctx context.Context, be *backend) error {
 	if o.opts.output == "plain" {
 		return o.print(v.runTable(), v)
 	}
-	fmt.Fprintf(o.Out, "project %s at %s\n", v.Project, v.At.Local().Format("2006-01-02 15:04:05"))
+	fmt.Fprintf(o.Out, "project %s at %s\n", v.Project, v.At.Local().Format("2006-01-02 15:04:05 MST"))
 	v.printState(o.Out)
 	v.printDegraded(o.Out)
 	section(o.Out, "who used the quota in the last five minutes", v.userTable())
@@ -125,11 +125,11 @@ func (v *overview) runTable() *dataTable {
 		eta := ""
 		switch {
 		case s.ETA != nil:
-			eta = "about " + clock(*s.ETA, v.At)
+			eta = "about " + cellClock(*s.ETA, v.At)
 		case s.Kept != nil:
 			eta = "kept to " + shortDay(*s.Kept, v.At)
 		}
-		t.row(orElse(s.Name, s.ID), clock(s.Created, v.At), s.Model, humanize.Comma(s.Rows),
+		t.row(orElse(s.Name, s.ID), cellClock(s.Created, v.At), s.Model, humanize.Comma(s.Rows),
 			humanize.Comma(c[jobs.Done]+c[jobs.Cached]), humanize.Comma(c.Bad()-c[jobs.Cancelled]), humanize.Comma(c[jobs.Running]),
 			humanize.Comma(c[jobs.Waiting]+c[jobs.RetryWait]), humanize.Comma(c[jobs.Queued]), s.brief(), eta)
 	}

@@ -157,10 +157,13 @@ func showDeadline(c *loaded, s jobs.Spec, now time.Time) string {
 	}
 }
 
+// nearby is a time in which seconds matter.
+const nearby = 10 * time.Minute
+
 // clockIn is a moment in a zone, with the day where it is not that of now.
 func clockIn(t, now time.Time, zone *time.Location) string {
 	t, now = t.In(zone), now.In(zone)
-	if left := t.Sub(now); left > 0 && left < 2*time.Minute {
+	if left := t.Sub(now); left > 0 && left < nearby {
 		return t.Format("15:04:05 MST")
 	}
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

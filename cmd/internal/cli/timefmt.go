@@ -10,8 +10,12 @@ import (
 	"nightshift/limiter"
 )
 
-// clock prints a time as the user's wall clock shows it; another day is named.
-func clock(t, now time.Time) string {
+// clock prints a time as the user's wall clock shows it, with its zone; another day is
+// named.
+func clock(t, now time.Time) string { return cellClock(t, now) + t.Local().Format(" MST") }
+
+// cellClock is the same for a table, or a screen, that says the zone once.
+func cellClock(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05")

@@ -27,7 +27,7 @@ func TestReadersClock(t *testing.T) {
 	var out bytes.Buffer
 	eventTable(list, at.Add(9*time.Hour)).render(&out)
 	lines := strings.Split(out.String(), "\n")
-	for i, want := range []string{"", "Mon 22:30  run    run tags has ended (seen Tue 1 Dec 07:30 CET)", "Mon 23:30  alert  all calls to the provider's project are held back: the monthly cap is reached; until Tue 1 Dec 09:30 CET, one call looks again at 23:50 CET"} {
+	for i, want := range []string{"", "Mon 22:30 CET  run    run tags has ended (seen Tue 1 Dec 07:30 CET)", "Mon 23:30 CET  alert  all calls to the provider's project are held back: the monthly cap is reached; until Tue 1 Dec 09:30 CET, one call looks again at 23:50 CET"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%q, want %q", lines[i], want)
 		}

@@ -71,7 +71,7 @@ func orEvery(every, other time.Duration) time.Duration {
 
 func (o *statusOptions) lookAgain(ctx context.Context, be *backend) error {
 	if o.opts.output != "json" {
-		fmt.Fprintf(o.Out, "%s\n\n", o.now().Local().Format("15:04:05"))
+		fmt.Fprintf(o.Out, "%s\n\n", o.now().Local().Format("15:04:05 MST"))
 	}
 	if o.Ref != "" {
 		return o.one(ctx, be)
@@ -83,7 +83,7 @@ func (o *statusOptions) lookAgain(ctx context.Context, be *backend) error {
 func printLook(s *streams, v *overview, since time.Time) time.Time {
 	for _, e := range v.Events {
 		if e.At.After(since) {
-			fmt.Fprintf(s.Out, "%s %s: %s\n", e.Happened().Local().Format("15:04:05"), e.Kind, eventText(e, time.Local))
+			fmt.Fprintf(s.Out, "%s %s: %s\n", e.Happened().Local().Format("15:04:05 MST"), e.Kind, eventText(e, time.Local))
 			since = e.At
 		}
 	}
@@ -99,7 +99,7 @@ func printLook(s *streams, v *overview, since time.Time) time.Time {
 			parts = append(parts, r.inShort())
 		}
 	}
-	fmt.Fprintf(s.Out, "%s %s\n", v.At.Local().Format("15:04:05"), strings.Join(parts, "; "))
+	fmt.Fprintf(s.Out, "%s %s\n", v.At.Local().Format("15:04:05 MST"), strings.Join(parts, "; "))
 	return since
 }
 

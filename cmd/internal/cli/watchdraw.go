@@ -64,7 +64,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func (m watchScreen) body(most int) []string {
 	v := m.seen
 	lines := []string{
-		fmt.Sprintf("%snightshift %s%s  %s  %s, %s open", bold, v.Project, normal, v.At.Local().Format("15:04:05"), plural(len(v.Fleet), "worker"), plural(v.openRuns(), "run")),
+		fmt.Sprintf("%snightshift %s%s  %s  %s, %s open", bold, v.Project, normal, v.At.Local().Format("15:04:05 MST"), plural(len(v.Fleet), "worker"), plural(v.openRuns(), "run")),
 		"health: " + healthSentence(v.Health, v.At),
 	}
 	for _, p := range together(v.Pauses, func(p *limiter.Pause) *string { return &p.Class }) {
@@ -158,7 +158,7 @@ func (m watchScreen) runLines(most int) (out []string) {
 		c := r.counts
 		eta := ""
 		if r.ETA != nil {
-			eta = ", done about " + clock(*r.ETA, m.seen.At)
+			eta = ", done about " + cellClock(*r.ETA, m.seen.At)
 		}
 		line := fmt.Sprintf("%-20.20s %s %s of %s, %s; %s bad, %s running, %s waiting%s", orElse(r.Name, r.ID), gauge(c.Total()-c.Open(), c.Total(), 10),
 			humanize.Comma(c.Total()-c.Open()), humanize.Comma(c.Total()), r.phase(), humanize.Comma(r.failed()), humanize.Comma(c[jobs.Running]),
@@ -176,7 +176,7 @@ func (m watchScreen) runLines(most int) (out []string) {
 func (v *overview) eventLines() (out []string) {
 	for i := len(v.Events) - 1; i >= 0; i-- {
 		e := v.Events[i]
-		out = append(out, fmt.Sprintf("%s %s: %s", clock(e.Happened(), v.At), e.Kind, oneLine(eventText(e, time.Local))))
+		out = append(out, fmt.Sprintf("%s %s: %s", cellClock(e.Happened(), v.At), e.Kind, oneLine(eventText(e, time.Local))))
 	}
 	return out
 }
