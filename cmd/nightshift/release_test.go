@@ -25,7 +25,8 @@ var standIn = map[string]string{
 	"go.mod":                           "module nightshift\n\ngo 1.26.0\n",
 	"README.md":                        "read me\n",
 	"cmd/internal/notices/notices.txt": "terms\n",
-	"cmd/nightshift/deploy/unit":       "a unit\n",
+	"cmd/nightshift/deploy/units/a":    "a unit\n",
+	"cmd/nightshift/deploy/Dockerfile": "an image\n",
 	"cmd/internal/cli/version.go":      "package cli\n\nvar releaseVersion, releaseCommit string\n\nfunc Say() { println(releaseVersion, releaseCommit) }\n",
 	"cmd/nightshift/main.go":           "package main\n\nimport \"nightshift/cmd/internal/cli\"\n\nfunc main() { cli.Say() }\n",
 }
@@ -137,7 +138,7 @@ func checkArchive(t *testing.T, archive file, built string) {
 	t.Helper()
 	top := strings.TrimSuffix(archive.name, ".tar.gz")
 	files := unpack(t, archive)
-	if got, want := names(files), []string{top + "/", top + "/LICENSES.txt", top + "/README.md", top + "/deploy/", top + "/deploy/unit", top + "/nightshift"}; !slices.Equal(got, want) {
+	if got, want := names(files), []string{top + "/", top + "/LICENSES.txt", top + "/README.md", top + "/deploy/", top + "/deploy/units/", top + "/deploy/units/a", top + "/nightshift"}; !slices.Equal(got, want) {
 		t.Errorf("%s has %v; want %v", archive.name, got, want)
 		return
 	}
