@@ -120,6 +120,11 @@ func (v *visit) compose() *reply {
 	if v.fault == nil {
 		return r
 	}
+	return v.spoiled(r)
+}
+
+// spoiled is the good answer as the fault has it: it takes as long.
+func (v *visit) spoiled(r *reply) *reply {
 	spoiled := v.fault.spoil(r)
 	if spoiled != r {
 		spoiled.first, spoiled.gap = r.first, r.gap
