@@ -70,9 +70,8 @@ func (m *Monitor) Look(ctx context.Context, fence int64) error {
 	if err != nil {
 		return err
 	}
-	view := m.Watch.orDefault(c.Classes).see(samples, now, rules.Over, before.Data)
-	look := Look{At: now, Hold: hold}
-	look.Why, look.Bad = view.bad()
+	view, look := m.Watch.Judge(c.Classes, samples, now, rules.Over, before.Data)
+	look.Hold = hold
 	state, actions := rules.Decide(old, look)
 	// the state first: whoever leads next goes on from it
 	if err := c.writeHealth(ctx, fence, state, view); err != nil {
@@ -92,19 +91,8 @@ func (m *Monitor) Look(ctx context.Context, fence int64) error {
 func (m *Monitor) apply(ctx context.Context, s State, now time.Time) error {
 	c := m.Control
 	like := limiter.Pause{Reason: ReasonHealth, Owner: m.Owner, Since: s.Since, Until: now.Add(PauseLease), Detail: s.Why}
+	closed, throttles := m.Rules.asked(s, c.Classes, like)
 	var pauses []limiter.Pause
-	var throttles []limiter.Throttle
-	closed := false
-	for _, k := range c.Classes {
-		if !k.Pausable {
-			continue
-		}
-		w := s.wants(m.Rules, k)
-		closed = closed || w.closed
-		if w.share != (share{}) {
-			throttles = append(throttles, w.share.throttle(k.Name, like))
-		}
-	}
 	if closed {
 		var err error
 		if pauses, err = c.healthPauses(ctx, like, now); err != nil {
@@ -112,6 +100,22 @@ func (m *Monitor) apply(ctx context.Context, s State, now time.Time) error {
 		}
 	}
 	return c.enforce(ctx, ReasonHealth, pauses, throttles)
+}
+
+// asked is what a state asks for the classes that can be paused: that they are closed,
+// or throttles. like has what both are made with.
+func (r Rules) asked(s State, classes []limiter.Class, like limiter.Pause) (closed bool, throttles []limiter.Throttle) {
+	for _, k := range classes {
+		if !k.Pausable {
+			continue
+		}
+		w := s.wants(r, k)
+		closed = closed || w.closed
+		if w.share != (share{}) {
+			throttles = append(throttles, w.share.throttle(k.Name, like))
+		}
+	}
+	return closed, throttles
 }
 
 // throttle is the share as the limiter enforces it.

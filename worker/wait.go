@@ -130,9 +130,12 @@ func isFailure(err error) bool {
 const maxBackoff = 30 * time.Second
 
 // backoff is the pause after the n-th failure, from 0: min(2ⁿ s + jitter, 30 s).
-func backoff(n int) time.Duration {
+func backoff(n int) time.Duration { return backoffAt(n, rand.Float64()) }
+
+// backoffAt is backoff with a jitter from 0 to 1, of which 1 is half of the pause.
+func backoffAt(n int, jitter float64) time.Duration {
 	d := time.Second << min(max(n, 0), 5)
-	return min(d+rand.N(d/2+time.Millisecond), maxBackoff)
+	return min(d+time.Duration(jitter*float64(d/2)), maxBackoff)
 }
 
 // whoseLimit names the node of the limit that binds; of a lane its model.
