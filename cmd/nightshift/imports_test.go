@@ -19,8 +19,8 @@ var layers = []string{
 	"cmd/internal/tracing",
 	"cmd/internal/tenants",
 	"cmd/internal/notices",
+	"scheduler/sim", // plays the scheduler's decisions too
 	"scheduler",
-	"scheduler/sim",
 	"worker",
 	"limiter/gateway",
 	"limiter/gemini",

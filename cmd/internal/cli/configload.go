@@ -155,8 +155,8 @@ func readConfigFile(path string) (string, map[string]any, error) {
 // plainly says what a value of the wrong kind should be, without words of Go; of one
 // whose place the parser does not tell, it names the key.
 func plainly(file []byte, err error) error {
-	if wrong := new(yaml.TypeError); errors.As(err, &wrong) && wrong.Token != nil {
-		return &yaml.SyntaxError{Message: fmt.Sprintf("%q: want %s", wrong.Token.Value, kindWords(wrong.DstType)), Token: wrong.Token}
+	if kind := plainKind(err); kind != nil {
+		return kind
 	}
 	if placed := yaml.Error(nil); errors.As(err, &placed) {
 		return err
@@ -170,6 +170,14 @@ func plainly(file []byte, err error) error {
 		return e
 	}
 	return err
+}
+
+// plainKind is plainly of a value of the wrong kind; nil where that is not what is wrong.
+func plainKind(err error) error {
+	if wrong := new(yaml.TypeError); errors.As(err, &wrong) && wrong.Token != nil {
+		return &yaml.SyntaxError{Message: fmt.Sprintf("%q: want %s", wrong.Token.Value, kindWords(wrong.DstType)), Token: wrong.Token}
+	}
+	return nil
 }
 
 func kindWords(t reflect.Type) string {

@@ -75,7 +75,7 @@ func newRootCmd(s *streams) *cobra.Command {
 	add("run", newDemoCmd(f), newRunCmd(f), newPlanCmd(f), newSampleCmd(f), newEnqueueCmd(f), newWaitCmd(f), newResultsCmd(f), newDiffCmd(f), newErrorsCmd(f), newReportCmd(f), newRetryCmd(f), newCancelCmd(f), newPurgeCmd(f))
 	add("see", newStatusCmd(f), newWatchCmd(f), newWhyCmd(f), newQuotaCmd(f), newSpendCmd(f), newHealthCmd(f), newEventsCmd(f), newAlertsCmd(f), newHooksCmd(f), newClassifyCmd(f), newSetCmd(f), newPauseCmd(f), newResumeCmd(f), newStopCmd(f), newLiftCmd(f), newRampCmd(f))
 	add("fleet", newWorkerCmd(f), newGatewayCmd(f), newSchedulerCmd(f), newSchedulesCmd(f), newDashboardCmd(f), newGeminiSimCmd(f))
-	add("setup", newInitCmd(f), newDoctorCmd(f), newConfigCmd(f), newKeysCmd(f), newTenantsCmd(f), newVersionCmd(f), newLicensesCmd(f))
+	add("setup", newInitCmd(f), newDoctorCmd(f), newSimulateCmd(f), newConfigCmd(f), newKeysCmd(f), newTenantsCmd(f), newVersionCmd(f), newLicensesCmd(f))
 	f.keepDeeds(root)
 	onlyOnce(root)
 	root.SetHelpCommand(newHelpCmd())
