@@ -82,13 +82,7 @@ func closed(s gemini.UsageSample) (n int64) {
 }
 
 // part is n of all in percent.
-func part(n, all int64) string {
-	p := float64(n) * 100 / float64(max(all, 1))
-	if p < 10 {
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
+func part(n, all int64) string { return limiter.Percent(float64(n) / float64(max(all, 1))) }
 
 // shortTime is a length of time to the minute, of less than one to the second.
 func shortTime(d time.Duration) string {

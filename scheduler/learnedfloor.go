@@ -103,7 +103,7 @@ func quantity(n int64, l limiter.LimitState) string {
 
 func amountOf(n int64, u limiter.Unit) string {
 	if u == limiter.MicroUSD {
-		return fmt.Sprintf("$%.2f", float64(n)/million)
+		return limiter.Dollars(n)
 	}
 	return fmt.Sprintf("%d %s", n, strings.ReplaceAll(u.String(), "_", " "))
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -112,5 +113,7 @@ func (w RampRules) standing(r gemini.Ramp, v rampVerdict) (gemini.Ramp, []Action
 
 func about(r gemini.Ramp) string { return fmt.Sprintf("ramp %s (%s to %s)", r.Scope, r.From, r.To) }
 
-// Share is a share for people: "2.5 %".
-func Share(ppm int64) string { return strconv.FormatFloat(float64(ppm)/10_000, 'f', -1, 64) + " %" }
+// Share is a share for people, to the tenth of a per cent: "25 %", "2.5 %".
+func Share(ppm int64) string {
+	return strconv.FormatFloat(math.Round(float64(ppm)/1000)/10, 'f', -1, 64) + " %"
+}

@@ -27,12 +27,12 @@ type Capped struct {
 // Sentence says what is spent, without a full stop, and what goes on.
 func (s Capped) Sentence(run string) string {
 	left := max(s.Cap-s.Spent, 0)
-	text := fmt.Sprintf("%s of --max-cost %s is spent", dollars(s.Spent-s.Held), dollars(s.Cap))
+	text := fmt.Sprintf("%s of --max-cost %s is spent", limiter.Dollars(s.Spent-s.Held), limiter.Dollars(s.Cap))
 	if s.Held > 0 {
-		text += fmt.Sprintf(" and %s held by calls under way", dollars(s.Held))
+		text += fmt.Sprintf(" and %s held by calls under way", limiter.Dollars(s.Held))
 	}
 	if s.Next > 0 && left > 0 {
-		text += fmt.Sprintf(", and a row may cost %s", dollars(s.Next))
+		text += fmt.Sprintf(", and a row may cost %s", limiter.Dollars(s.Next))
 	}
 	return fmt.Sprintf("%s: nightshift set %s --max-cost %s goes on", text, run, CapDollars(max(max(s.Cap, s.Spent)*3/2, EnoughCap(s.Spent, s.Rest, s.Next))))
 }

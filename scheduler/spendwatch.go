@@ -181,9 +181,9 @@ func (w *SpendWatch) ownOpen(ctx context.Context, s limiter.CapState) bool {
 // ownText says how far a run's own cap is spent.
 func (w *SpendWatch) ownText(ctx context.Context, s limiter.CapState) string {
 	id := strings.TrimPrefix(s.Node, "run/")
-	text := fmt.Sprintf("%s: %d %% of its --max-cost %s is spent", w.Control.Describe(ctx, Target{Run: id}), s.Used*100/s.Amount, dollars(s.Amount))
+	text := fmt.Sprintf("%s: %d %% of its --max-cost %s is spent", w.Control.Describe(ctx, Target{Run: id}), s.Used*100/s.Amount, limiter.Dollars(s.Amount))
 	if s.Held > 0 {
-		text += fmt.Sprintf(" or held: %s spent, %s held by calls under way", dollars(s.Used-s.Held), dollars(s.Held))
+		text += fmt.Sprintf(" or held: %s spent, %s held by calls under way", limiter.Dollars(s.Used-s.Held), limiter.Dollars(s.Held))
 	}
 	return text
 }
@@ -196,12 +196,12 @@ func levelText(o CapOutlook, now time.Time) string {
 // levelWords is levelText with the command that raises the cap as help has it.
 func levelWords(o CapOutlook, now time.Time, help string) string {
 	at := o.Used * 100 / o.Amount
-	s := fmt.Sprintf("%s: %d %% of the cap is spent, %s of %s", o.CapState, at, dollars(o.Used), dollars(o.Amount))
+	s := fmt.Sprintf("%s: %d %% of the cap is spent, %s of %s", o.CapState, at, limiter.Dollars(o.Used), limiter.Dollars(o.Amount))
 	if o.Held > 0 {
-		s = fmt.Sprintf("%s: %d %% of the cap is spent or held, of %s: %s spent, %s held by calls under way", o.CapState, at, dollars(o.Amount), dollars(o.Used-o.Held), dollars(o.Held))
+		s = fmt.Sprintf("%s: %d %% of the cap is spent or held, of %s: %s spent, %s held by calls under way", o.CapState, at, limiter.Dollars(o.Amount), limiter.Dollars(o.Used-o.Held), limiter.Dollars(o.Held))
 	}
 	if o.Next > 0 && at < softLevel(o.CapState) {
-		s += fmt.Sprintf(", and what waits may cost %s a call", dollars(o.Next))
+		s += fmt.Sprintf(", and what waits may cost %s a call", limiter.Dollars(o.Next))
 	}
 	until := "until " + limiter.Instant(o.End) + ", or until the cap is raised"
 	if o.End.IsZero() {
@@ -217,7 +217,7 @@ func levelWords(o CapOutlook, now time.Time, help string) string {
 	case !o.Reached.IsZero():
 		s += fmt.Sprintf("; at the mean pace since %s the cap is reached %s", limiter.Instant(o.Since), limiter.Instant(o.Reached))
 	case o.PerHour > 0 && !o.End.IsZero():
-		s += fmt.Sprintf("; at the mean pace since %s %s are spent at its end", limiter.Instant(o.Since), dollars(o.AtEnd))
+		s += fmt.Sprintf("; at the mean pace since %s %s are spent at its end", limiter.Instant(o.Since), limiter.Dollars(o.AtEnd))
 	}
 	return s
 }
@@ -247,13 +247,4 @@ func shownNode(node string) string {
 		return l.Model
 	}
 	return node
-}
-
-// dollars is money to the cent; less than ten cents in full.
-func dollars(micro int64) string {
-	if micro > 0 && micro < 100_000 {
-		return fmt.Sprintf("$%d.%06d", micro/1_000_000, micro%1_000_000)
-	}
-	cents := (micro + 5_000) / 10_000
-	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
 }

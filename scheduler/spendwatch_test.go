@@ -47,14 +47,14 @@ func TestSpendLevels(t *testing.T) {
 	r.must(r.spend("interactive", 490_000, ""))
 	looks("")
 	r.must(r.spend("interactive", 20_000, ""))
-	looks("usd_per_month of project/test: 51 % of the cap is spent or held, of $1.00: $0.00 spent, $0.51 held by calls under way")
+	looks("usd_per_month of project/test: 51 % of the cap is spent or held, of $1.00: $0 spent, $0.51 held by calls under way")
 	r.must(r.spend("interactive", 320_000, ""))
 	looks("83 %")
 	r.must(r.spend("bulk", 50_000, ""))
 	if err := r.spend("bulk", 50_000, "row"); err == nil {
 		t.Fatal("bulk went past the soft part")
 	}
-	looks("88 % of the cap is spent or held, of $1.00: $0.00 spent, $0.88 held by calls under way, and what waits may cost $0.050000 a call: bulk wait and the others take the cheaper way where there is one until")
+	looks("88 % of the cap is spent or held, of $1.00: $0 spent, $0.88 held by calls under way, and what waits may cost $0.05 a call: bulk wait and the others take the cheaper way where there is one until")
 	r.must(r.spend("interactive", 120_000, ""))
 	looks("all calls that cost money are refused until")
 	r.capped(1_500_000)
@@ -78,7 +78,7 @@ func TestOwnCapLevels(t *testing.T) {
 	ask(950_000) // does not fit
 	s.wantEvents(limiter.EventAlert, 0, "")
 	ask(450_000)
-	s.wantEvents(limiter.EventAlert, 1, s.run.Title()+": 54 % of its --max-cost $1.00 is spent or held: $0.00 spent, $0.54 held by calls under way")
+	s.wantEvents(limiter.EventAlert, 1, s.run.Title()+": 54 % of its --max-cost $1.00 is spent or held: $0 spent, $0.54 held by calls under way")
 	ask(455_000) // to 99.5 %
 	s.wantEvents(limiter.EventAlert, 2, "99 % of its --max-cost")
 }

@@ -96,7 +96,7 @@ func TestDashboardSteer(t *testing.T) {
 	says(t, visit(t, d, operates, "/do/quota-set", set("", "modell", "rpm", "3")), http.StatusConflict, "unknown target")
 	says(t, visit(t, d, operates, "/do/quota-set", set("yes", "m", "rpm", "30")), http.StatusOK, "rpm of m: 60 → 30", "To undo it: nightshift quota unset m rpm")
 	says(t, visit(t, d, operates, "/do/quota-set", set("yes", "project", "usd_per_month", "50")), http.StatusOK, "usd_per_month of project/default: none → $50.00")
-	says(t, visit(t, d, looks, "/steer", nil), http.StatusOK, "m rpm 30 60 ana (dashboard)", "a launch", "changing it needs the operators", "project/default usd_per_month $0.00 $50.00")
+	says(t, visit(t, d, looks, "/steer", nil), http.StatusOK, "m rpm 30 60 ana (dashboard)", "a launch", "changing it needs the operators", "project/default usd_per_month $0 $50.00")
 	says(t, visit(t, d, operates, "/do/quota-unset", set("yes", "m", "rpm", "")), http.StatusOK, "rpm of m: 30 → 60", "What is configured holds again.")
 	says(t, visit(t, d, operates, "/do/quota-unset", set("yes", "m", "rpm", "")), http.StatusConflict, "nothing is set for m rpm")
 	for _, x := range []struct {
@@ -182,7 +182,7 @@ func TestDashboardHistoryAndWho(t *testing.T) {
 	}
 	says(t, visit(t, d, looks, "/history.csv?from=never", nil), http.StatusBadRequest, "from never: want")
 	says(t, visit(t, d, looks, "/who?from=30m", nil), http.StatusOK, "2 refusals of calls that people waited for in 1 minute", "tags<b> (bulk) had", "nightshift pause bulk --until 30m", "While people waited")
-	says(t, visit(t, d, looks, "/who?by=class", nil), http.StatusOK, "bulk bulk 75 %", "interactive interactive 25 %")
+	says(t, visit(t, d, looks, "/who?by=class", nil), http.StatusOK, "bulk bulk 75.0 %", "interactive interactive 25.0 %")
 	says(t, visit(t, d, looks, "/who?by=tenant&q=acm", nil), http.StatusOK, "acme")
 	says(t, visit(t, d, looks, "/who?q=nobody", nil), http.StatusOK, "Nobody with that.")
 	says(t, visit(t, d, looks, "/who?from=tomorrow", nil), http.StatusBadRequest, "want a time of day that has passed")

@@ -65,7 +65,7 @@ func TestRunsThatNoCapCanHold(t *testing.T) {
 		refused string
 	}{
 		"room for one":       {"usd_per_month: 1", 0, "bulk", ""},
-		"none":               {"usd_per_month: 0.5", 0, "bulk", "up to $0.59, since its answer may have 65,536 tokens; usd_per_month of project/default lets bulk have $0.46"},
+		"none":               {"usd_per_month: 0.5", 0, "bulk", "up to $0.5898, since its answer may have 65,536 tokens; usd_per_month of project/default lets bulk have $0.46"},
 		"short answers":      {"usd_per_month: 0.5", 1000, "bulk", ""},
 		"only the soft part": {"usd_per_day: 0.6", 0, "bulk", "lets bulk have $0.55"},
 		"all of it":          {"usd_per_day: 0.6, soft_ratio: 1", 0, "bulk", ""},

@@ -219,7 +219,7 @@ func (o *whoOptions) printUsers(users []*userOfQuota) error {
 	return o.print(t, users)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", share*100) }
+func percent(share float64) string { return limiter.Percent(share) }
 
 func seconds(d time.Duration) string {
 	if d == 0 {

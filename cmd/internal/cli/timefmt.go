@@ -69,16 +69,7 @@ func lastWords(d time.Duration) string {
 }
 
 // usd prints micro-dollars.
-func usd(micro int64) string {
-	switch {
-	case micro == 0:
-		return "$0"
-	case micro < 10_000:
-		return fmt.Sprintf("$%d.%06d", micro/1_000_000, micro%1_000_000)
-	}
-	cents := (micro + 5_000) / 10_000
-	return fmt.Sprintf("$%s.%02d", humanize.Comma(cents/100), cents%100)
-}
+func usd(micro int64) string { return limiter.Dollars(micro) }
 
 // usdWhole prints micro-dollars with as many digits as they have, at least cents: what
 // somebody set is read back as it was set.

@@ -6,7 +6,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // Measure is what a chart's figures are, and so how they are written.
@@ -105,14 +108,12 @@ func (m Measure) write(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m == Dollars && v != 0 && math.Abs(v) < 0.01:
-		return fmt.Sprintf("$%.4f", v)
 	case m == Dollars:
-		return fmt.Sprintf("$%.2f", v)
+		return limiter.Dollars(int64(math.Round(v * 1e6)))
 	case m == Percent && v >= 900: // ten times and more: such percents are not read
 		return amount(int64(math.Round(v/100))+1, false) + " times"
 	case m == Percent:
-		return fmt.Sprintf("%.1f %%", v)
+		return limiter.Percent(v / 100)
 	case m == Seconds:
 		return shortDuration(time.Duration(v * float64(time.Second)))
 	case math.Abs(v) < 10 && v != math.Trunc(v):
@@ -227,12 +228,17 @@ func (c ChartView) TableNote() string {
 	return words
 }
 
+// lengthOf is a step in full: "1 min 20 s".
 func lengthOf(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%.4g min", d.Minutes())
+	var parts []string
+	for _, u := range []struct {
+		name string
+		of   time.Duration
+	}{{"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
+		if n := d / u.of; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
+		}
+		d %= u.of
 	}
-	return fmt.Sprintf("%.4g h", d.Hours())
+	return strings.Join(parts, " ")
 }

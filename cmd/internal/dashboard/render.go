@@ -5,13 +5,15 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+
+	"nightshift/limiter"
 )
 
 //go:embed pages/*.html
 var pageFiles embed.FS
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"amount": amount, "percent": percent, "clock": clock, "ago": ago, "short": shortDuration, "level": levelOf,
+	"amount": amount, "percent": limiter.Percent, "clock": clock, "ago": ago, "short": shortDuration, "level": levelOf,
 	"bar": newBar, "runbar": runBar, "phase": phaseWords, "asset": assetPath, "less": func(a, b int) int { return a - b }, "rfc3339": rfc3339, "last": lastEntry,
 }).ParseFS(pageFiles, "pages/*.html"))
 

@@ -50,7 +50,7 @@ func TestChart(t *testing.T) {
 	if c.Sum = true; c.Rows()[1].Cells[0] != "6.5" {
 		t.Errorf("amounts are not added up: %v", c.Rows()[1])
 	}
-	for m, want := range map[Measure]string{Count: "1,234", Dollars: "$1234.00", Percent: "13 times", Seconds: "20 min"} {
+	for m, want := range map[Measure]string{Count: "1,234", Dollars: "$1,234.00", Percent: "13 times", Seconds: "20 min"} {
 		if got := m.write(1234); got != want {
 			t.Errorf("%s: %s, want %s", m, got, want)
 		}
@@ -66,11 +66,11 @@ func TestRunPages(t *testing.T) {
 	t.Parallel()
 	d := runPagesDashboard(t, nil)
 	for path, words := range map[string][]string{
-		"/history?by=tenant":   {"61.0 %", "On loan", "Nothing of it in this time.", "/history.csv?by=tenant", "data-chart=", "$340.00", "no process of the fleet"},
-		"/who":                 {"38 refusals", "Pause bulk for 30 min", "peak 88.0 %", "While people waited"},
-		"/runs?state=open":     {`href="/runs/0mb3k9x1ab12"`, "nightly-summaries", `value="open" selected`},
-		"/runs/nightly":        {"18,734", "Done about 09:45", "Retry 2", "max-cost", "&lt;script&gt;window.ran"},
-		"/steer":               {"usd_per_month", "feature/chat", "Unset", "Roll back", "Look at the change"},
+		"/history?by=tenant": {"61.0 %", "On loan", "Nothing of it in this time.", "/history.csv?by=tenant", "data-chart=", "$340.00", "no process of the fleet"},
+		"/who":               {"38 refusals", "Pause bulk for 30 min", "peak 88.0 %", "While people waited"},
+		"/runs?state=open":   {`href="/runs/0mb3k9x1ab12"`, "nightly-summaries", `value="open" selected`},
+		"/runs/nightly":      {"18,734", "Done about 09:45", "Retry 2", "max-cost", "&lt;script&gt;window.ran"},
+		"/steer":             {"usd_per_month", "feature/chat", "Unset", "Roll back", "Look at the change"},
 	} {
 		w := ask(t, d, http.MethodGet, path, as(testToken))
 		if w.Code != http.StatusOK {

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/dustin/go-humanize"
+
+	"nightshift/limiter"
 )
 
 // How figures are written on the pages.
@@ -38,20 +40,13 @@ func badQuery(format string, a ...any) error {
 func amount(n int64, micro bool) string {
 	switch size := max(n, -n); {
 	case micro:
-		return fmt.Sprintf("$%.2f", float64(n)/1e6)
+		return limiter.Dollars(n)
 	case size < 1e7:
 		return humanize.Comma(n)
 	case size < 1e9:
 		return fmt.Sprintf("%.1f M", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.1f G", float64(n)/1e9)
-}
-
-func percent(f float64) string {
-	if f > 0 && f < 0.01 {
-		return "<1 %"
-	}
-	return fmt.Sprintf("%.0f %%", 100*f)
 }
 
 // clock is a local time; with the date unless it is within a day.
