@@ -147,6 +147,10 @@ func TestEmergencyStop(t *testing.T) {
 		says(t, visit(t, d, operates, "/do/stop", of(wrong)), http.StatusConflict, "want tenant/NAME, team/NAME or key/ID")
 	}
 	says(t, visit(t, d, looks, "/do/stop", of("tenant/acme")), http.StatusForbidden, "You may only look")
+	says(t, callAPI(t, d, looks, "POST", "/tenants/acme/stop", `{}`), http.StatusForbidden, "may only look")
+	says(t, callAPI(t, d, operates, "POST", "/tenants/acme/stop", `{"reason":"a loop"}`), http.StatusOK, `"reason":"a loop"`)
+	says(t, callAPI(t, d, operates, "POST", "/tenants/acme/lift", ""), http.StatusOK, `"stopped":null`)
+	says(t, visit(t, d, looks, "/audit?what=stop", nil), http.StatusOK, "stop tenant/acme rpm none → rpm 1 done")
 }
 
 // TestDashboardHistoryAndWho: what bulk and people did is found by both pages, and a

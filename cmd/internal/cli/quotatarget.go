@@ -11,10 +11,6 @@ import (
 	"nightshift/limiter"
 )
 
-// longestNode bounds the names that people may set limits for: an organization, tenant
-// and team together.
-const longestNode = 3 * tenants.LongestName
-
 // quotaTarget gives the node that the user means: a model by its name or an alias,
 // class/NAME, weights, or a node of a path.
 func (l *loaded) quotaTarget(name string, known limiter.Config) (string, error) {
@@ -32,8 +28,8 @@ func (l *loaded) quotaTarget(name string, known limiter.Config) (string, error) 
 		}
 	}
 	if kind, id, ok := strings.Cut(name, "/"); ok && id != "" && kind != "class" && slices.Contains(limiter.NodeKinds(), kind) {
-		if len(id) > longestNode {
-			return "", usageErrorf("the name of a %s has at most %d bytes, that of %s… has %d", kind, longestNode, cutText(name, 40), len(id))
+		if len(id) > tenants.LongestName {
+			return "", usageErrorf("the name of a %s has at most %d bytes, that of %s… has %d", kind, tenants.LongestName, cutText(name, 40), len(id))
 		}
 		return name, nil // need not be configured
 	}

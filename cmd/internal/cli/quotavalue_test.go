@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nightshift/cmd/internal/tenants"
 	"nightshift/limiter"
 )
 
@@ -69,7 +70,7 @@ func TestQuotaTarget(t *testing.T) {
 	for name, hint := range map[string]string{
 		"bulk": "did you mean class/bulk?", "class/bluk": "did you mean class/bulk?", "tennant/acme": "did you mean tenant/acme?",
 		"gemini-3.5-flsh": "did you mean gemini-3.5-flash?", "nonsense": "known are gemini-3.5-flash, tenant/*, class/interactive",
-		"tenant/" + strings.Repeat("x", 300): "has at most 192 bytes",
+		"tenant/" + strings.Repeat("x", tenants.LongestName+1): "has at most 64 bytes",
 	} {
 		if _, err := l.quotaTarget(name, known); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: %v; want %q", name, err, hint)

@@ -13,6 +13,10 @@ import (
 func (b *backend) tenantsAPI(now *dashboardNow) http.Handler {
 	return tenants.NewAPI(tenants.API{
 		Book: b.book, Log: b.log, Caller: b.apiCaller, Away: b.redisGone,
+		Stop: func(ctx context.Context, by, node, reason string) (tenants.Deed, error) {
+			return deedOf(b.stop(ctx, by, node, reason))
+		},
+		Lift: func(ctx context.Context, by, node string) (tenants.Deed, error) { return deedOf(b.lift(ctx, by, node)) },
 		Record: func(r *http.Request, a tenants.Act) {
 			now.forget()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), deedPatience)
@@ -22,6 +26,10 @@ func (b *backend) tenantsAPI(now *dashboardNow) http.Handler {
 			}
 		},
 	})
+}
+
+func deedOf(out dashboard.Outcome, err error) (tenants.Deed, error) {
+	return tenants.Deed{Before: out.Before, After: out.After, Said: out.Said}, err
 }
 
 // apiCaller is who asks the API, as the dashboard let them in.

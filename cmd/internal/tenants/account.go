@@ -86,7 +86,7 @@ const mostNote = 500
 
 func (d Draft) check() error {
 	if len([]rune(d.Note)) > mostNote || strings.ContainsFunc(d.Note, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
-		return wrong("note", "want at most %d printable characters", mostNote)
+		return wrongIf(wrong("note", "want at most %d printable characters", mostNote), d.Terms.check())
 	}
 	return d.Terms.check()
 }

@@ -34,13 +34,20 @@ type Act struct {
 	Refused       bool   // by a rule about who may
 }
 
-// API serves the book over HTTP. All fields but Log must be set. It expects that who
+// Deed is what came of something, for the record.
+type Deed struct{ Before, After, Said string }
+
+// API serves the book over HTTP. Book, Caller and Record must be set. It expects that who
 // asks was let in, and that no page of another site made a browser ask.
 type API struct {
 	Book   *Book
 	Caller func(*http.Request) Caller
 	Record func(*http.Request, Act) // is told of all that changes something, or was to
 	Log    *slog.Logger             // nil discards
+	// Stop and Lift begin and end an emergency stop of a node, with all that goes with it;
+	// nil is the book's alone, which knows of no runs.
+	Stop func(ctx context.Context, by, node, reason string) (Deed, error)
+	Lift func(ctx context.Context, by, node string) (Deed, error)
 	// Away says in people's words that an error means that Redis does not answer; nil for
 	// any other. A nil Away knows none.
 	Away     func(error) error
@@ -74,6 +81,14 @@ func NewAPI(a API) http.Handler {
 		a.Log = slog.New(slog.DiscardHandler)
 	}
 	a.Patience = cmp.Or(a.Patience, readTime)
+	if a.Stop == nil {
+		a.Stop = func(ctx context.Context, by, node, reason string) (Deed, error) {
+			return Deed{}, a.Book.Stop(ctx, by, node, reason)
+		}
+	}
+	if a.Lift == nil {
+		a.Lift = func(ctx context.Context, by, node string) (Deed, error) { return Deed{}, a.Book.Lift(ctx, by, node) }
+	}
 	api := &a
 	api.mux = http.NewServeMux()
 	for _, r := range routes {
@@ -92,19 +107,25 @@ var routes = []route{
 	{"GET", "/tenants/{tenant}", "", (*visit).show},
 	{"PUT", "/tenants/{tenant}", "tenant-put", (*visit).put},
 	{"DELETE", "/tenants/{tenant}", "tenant-delete", (*visit).delete},
+	{"POST", "/tenants/{tenant}/stop", "stop", (*visit).stop},
+	{"POST", "/tenants/{tenant}/lift", "lift", (*visit).lift},
 	{"GET", "/tenants/{tenant}/teams", "", (*visit).teams},
 	{"GET", "/tenants/{tenant}/teams/{team}", "", (*visit).show},
 	{"PUT", "/tenants/{tenant}/teams/{team}", "team-put", (*visit).put},
 	{"DELETE", "/tenants/{tenant}/teams/{team}", "team-delete", (*visit).delete},
+	{"POST", "/tenants/{tenant}/teams/{team}/stop", "stop", (*visit).stop},
+	{"POST", "/tenants/{tenant}/teams/{team}/lift", "lift", (*visit).lift},
 	{"GET", "/tenants/{tenant}/keys", "", (*visit).keys},
-	{"POST", "/tenants/{tenant}/keys", "key-add", (*visit).addKey},
+	{"POST", "/tenants/{tenant}/keys", "key-add", doOnce((*visit).addKey)},
 	{"GET", "/tenants/{tenant}/keys/{key}", "", (*visit).showKey},
 	{"PUT", "/tenants/{tenant}/keys/{key}", "key-put", (*visit).putKey},
-	{"POST", "/tenants/{tenant}/keys/{key}/rotate", "key-rotate", (*visit).rotateKey},
+	{"POST", "/tenants/{tenant}/keys/{key}/rotate", "key-rotate", doOnce((*visit).rotateKey)},
 	{"POST", "/tenants/{tenant}/keys/{key}/revoke", "key-revoke", (*visit).revokeKey},
+	{"POST", "/tenants/{tenant}/keys/{key}/stop", "stop", (*visit).stop},
+	{"POST", "/tenants/{tenant}/keys/{key}/lift", "lift", (*visit).lift},
 	{"GET", "/tenants/{tenant}/usage", "", (*visit).usage},
 	{"GET", "/tenants/{tenant}/tokens", "", (*visit).tokens},
-	{"POST", "/tenants/{tenant}/tokens", "token-add", (*visit).addToken},
+	{"POST", "/tenants/{tenant}/tokens", "token-add", doOnce((*visit).addToken)},
 	{"DELETE", "/tenants/{tenant}/tokens/{token}", "token-end", (*visit).dropToken},
 }
 
@@ -190,12 +211,15 @@ func (a *API) missing(w http.ResponseWriter, r *http.Request) {
 
 // answerError says what an error means for who asked; nil is answered already.
 func (v *visit) answerError(err error) {
-	var field *FieldError
 	var clash *ConflictError
 	switch {
 	case err == nil:
-	case errors.As(err, &field):
-		v.problem(problem{Status: http.StatusUnprocessableEntity, Detail: err.Error(), Errors: []fieldFault{{field.Why, pointer(field.Field), field.Field}}})
+	case len(faults(err)) > 0:
+		p := problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
+		for _, f := range faults(err) {
+			p.Errors = append(p.Errors, faultOf(f))
+		}
+		v.problem(p)
 	case errors.Is(err, ErrNotThere):
 		v.problem(problem{Status: http.StatusNotFound, Detail: "There is no such thing."})
 	case errors.As(err, &clash):

@@ -280,6 +280,109 @@ func TestOthersAreNotThere(t *testing.T) {
 	}
 }
 
+// TestAllFaultsAtOnce: whoever sends a body with several faults is told of each, by where
+// it stands; what stands in the query or a header has no pointer into the body.
+func TestAllFaultsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, embedded(t))
+	r.wants(201, "PUT", "/tenants/acme", `{}`)
+	faults := func(got answer, status int) (out []string) {
+		t.Helper()
+		r.is(got, status)
+		for _, e := range got.json["errors"].([]any) {
+			x := e.(map[string]any)
+			for _, in := range []string{"pointer", "parameter", "header"} {
+				if name, ok := x[in]; ok {
+					out = append(out, fmt.Sprint(in, " ", name))
+				}
+			}
+		}
+		return out
+	}
+	for _, c := range []struct{ method, path, body, header, want string }{
+		{"PUT", "/tenants/acme", `{"note":7,"weight":5000,"colour":1,"limits":{"rpm":"many","tpm":4,"rpd":-1}}`, "",
+			"[pointer #/colour pointer #/limits/rpm pointer #/note pointer #/limits/rpd pointer #/limits/tpm pointer #/weight]"},
+		{"POST", "/tenants/acme/keys", `{"name":"","class":"vip","limits":{"rpm":0}}`, "", "[pointer #/limits/rpm pointer #/name pointer #/class]"},
+		{"POST", "/tenants/acme/tokens", `{"name":"","expires":"2001-01-01T00:00:00Z"}`, "", "[pointer #/name pointer #/expires]"},
+		{"GET", "/tenants?limit=0", "", "", "[parameter limit]"},
+		{"GET", "/tenants?colour=red&size=2", "", "", "[parameter colour parameter size]"},
+		{"GET", "/tenants/acme/usage?from=x&to=y&by=colour", "", "", "[parameter from parameter to parameter by]"},
+		{"GET", "/tenants/acme/usage?format=xml", "", "", "[parameter format]"},
+		{"PUT", "/tenants/acme", `{}`, "If-None-Match", "[header If-None-Match]"},
+		{"POST", "/tenants/acme/keys", `{"name":"k"}`, "Idempotency-Key", "[header Idempotency-Key]"},
+	} {
+		var header []string
+		if c.header != "" {
+			header = []string{c.header, ""}
+		}
+		if got := fmt.Sprint(faults(r.ask(c.method, c.path, c.body, header...), 422)); got != c.want {
+			t.Errorf("%s %s %s: %s, want %s", c.method, c.path, c.body, got, c.want)
+		}
+	}
+}
+
+// TestStopAndLift: a tenant, team or key is stopped and goes on as before, by the deeds
+// of whoever runs the API; what there is not is not.
+func TestStopAndLift(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig) {
+		r.T = t
+		r.wants(201, "PUT", "/tenants/acme", `{"limits":{"rpm":300}}`)
+		r.wants(201, "PUT", "/tenants/acme/teams/web", `{}`)
+		id := r.wants(201, "POST", "/tenants/acme/keys", `{"name":"k"}`).json["key"].(map[string]any)["id"].(string)
+		for _, at := range []string{"/tenants/acme", "/tenants/acme/teams/web", "/tenants/acme/keys/" + id} {
+			r.acts = nil
+			r.wants(409, "POST", at+"/lift", "", "is not stopped")
+			r.wants(200, "POST", at+"/stop", `{"reason":"a loop"}`, `"name":"rpm","amount":1,`, `"reason":"a loop"`)
+			r.wants(200, "POST", at+"/stop", "", `"reason":"a loop"`)
+			r.wants(200, "POST", at+"/lift", "", `"stopped":null`)
+			if len(r.acts) != 4 || r.acts[0].Err == nil || r.acts[1].What != "stop" || r.acts[3].What != "lift" {
+				t.Errorf("%s: recorded %+v", at, r.acts)
+			}
+		}
+		r.wants(200, "GET", "/tenants/acme", "", `"rpm":300`)
+		r.wants(422, "POST", "/tenants/acme/stop", `{"because":"x"}`, "#/because")
+		for _, at := range []string{"/tenants/none", "/tenants/acme/teams/none", "/tenants/acme/keys/none"} {
+			r.wants(404, "POST", at+"/stop", "")
+		}
+		r.caller = Caller{By: "acme", Tenant: "acme"}
+		r.wants(403, "POST", "/tenants/acme/lift", "")
+	})
+}
+
+// TestOnce: a request that is sent again under its name makes nothing twice, and its
+// secret is not told again, nor kept.
+func TestOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, r *rig) {
+		r.T = t
+		r.wants(201, "PUT", "/tenants/acme", `{}`)
+		const path, body = "/tenants/acme/keys", `{"name":"k"}`
+		first := r.ask("POST", path, body, "Idempotency-Key", "7f1c")
+		r.is(first, 201)
+		id := first.json["key"].(map[string]any)["id"].(string)
+		again := r.ask("POST", path, body, "Idempotency-Key", "7f1c")
+		if r.is(again, 409, "This was done at", id); again.Header().Get("Location") != first.Header().Get("Location") {
+			t.Errorf("it is at %q", again.Header().Get("Location"))
+		}
+		r.is(r.ask("POST", path, `{"name":"other"}`, "Idempotency-Key", "7f1c"), 422, `"header":"Idempotency-Key"`)
+		r.is(r.ask("POST", path, `{"name":""}`, "Idempotency-Key", "8a2d"), 422, "#/name")
+		r.is(r.ask("POST", path, `{"name":"mended"}`, "Idempotency-Key", "8a2d"), 201)
+		r.is(r.ask("POST", path+"/"+id+"/rotate", "", "Idempotency-Key", "9b3e"), 200)
+		r.is(r.ask("POST", path+"/"+id+"/rotate", "", "Idempotency-Key", "9b3e"), 409)
+		token := r.ask("POST", "/tenants/acme/tokens", `{"name":"ada"}`, "Idempotency-Key", "0c4f")
+		r.is(token, 201)
+		r.is(r.ask("POST", "/tenants/acme/tokens", `{"name":"ada"}`, "Idempotency-Key", "0c4f"), 409)
+		if keys, err := r.book.ListKeys(t.Context(), "acme"); err != nil || len(keys) != 2 {
+			t.Errorf("%d keys, %v", len(keys), err)
+		}
+		for _, key := range r.book.Redis.Keys(t.Context(), r.book.recordsKey()+":once:*").Val() {
+			text := r.book.Redis.Get(t.Context(), key).Val()
+			if strings.Contains(text, "nsk_") || strings.Contains(text, "nsv_") || r.book.Redis.TTL(t.Context(), key).Val() <= 0 {
+				t.Errorf("%s is kept as %s", key, text)
+			}
+		}
+	})
+}
+
 // TestDocument is an OpenAPI document, and has each route and no other.
 func TestDocument(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ func (v *visit) showKey() error {
 func (v *visit) addKey() error {
 	var d KeyDraft
 	if err := v.read(&d); err != nil {
-		return err
+		return wrongIf(err, (Terms{Limits: d.Limits}).check())
 	}
 	secret, k, err := v.Book.AddKey(v.r.Context(), v.by.By, v.ref.Tenant, d)
 	if err != nil {
@@ -64,7 +64,7 @@ var answersOfKey = []string{"id", "name", "team", "class", "feature", "features"
 func (v *visit) putKey() error {
 	var t Terms
 	if err := v.read(&t, answersOfKey...); err != nil {
-		return err
+		return wrongIf(err, t.check())
 	}
 	c, err := v.condition()
 	if err != nil {

@@ -98,7 +98,7 @@ var answersOf = []string{"name", "tenant", "enforced", "teams", "keys", "stopped
 func (v *visit) put() error {
 	var d Draft
 	if err := v.read(&d, answersOf...); err != nil {
-		return err
+		return wrongIf(err, checkNames(v.ref), d.check())
 	}
 	c, err := v.condition()
 	if err != nil {
@@ -186,7 +186,7 @@ func (v *visit) usage() error {
 		Tenant: v.ref.Tenant, From: q.Get("from"), To: q.Get("to"), Step: q.Get("step"), By: q.Get("by"), Team: q.Get("team"), Key: q.Get("key"),
 	})
 	if err != nil {
-		return err
+		return at(inQuery, err)
 	}
 	switch format := v.format(q); format {
 	case "json":
@@ -194,7 +194,7 @@ func (v *visit) usage() error {
 	case "csv":
 		return v.csv(u)
 	default:
-		return wrong("format", "%q: want json or csv", cut(format))
+		return at(inQuery, wrong("format", "%q: want json or csv", cut(format)))
 	}
 }
 

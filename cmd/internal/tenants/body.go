@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,7 +27,25 @@ func (v *visit) read(into any, answers ...string) error {
 	if text, err = without(text, answers); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return ofJSON(err)
+	}
+	var bad []error
+	for _, name := range slices.Sorted(maps.Keys(members)) { // each by itself, so that all that is wrong is said at once
+		if err := readMember(into, name, members[name]); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	return wrongIf(bad...)
+}
+
+func readMember(into any, name string, value json.RawMessage) error {
+	one, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(one))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
 		return ofJSON(err)
@@ -58,10 +77,9 @@ func without(text []byte, names []string) ([]byte, error) {
 func ofJSON(err error) error {
 	var kind *json.UnmarshalTypeError
 	var late *time.ParseError
-	var field *FieldError
 	switch {
-	case errors.As(err, &field):
-		return field
+	case len(faults(err)) > 0:
+		return wrongIf(err)
 	case errors.As(err, &kind) && kind.Field != "":
 		return wrong(strings.TrimPrefix(kind.Field, "Terms."), "%s; want %s", kind.Value, wanted(kind.Type.String()))
 	case errors.As(err, &late):
@@ -112,9 +130,9 @@ func (v *visit) condition() (c Condition, err error) {
 	c.Any = slices.Contains(c.Tags, "*")
 	switch {
 	case len(none) > 0 && !c.Absent:
-		return c, wrong("If-None-Match", "want *, which makes something that is not there yet")
+		return c, at(inHeader, wrong("If-None-Match", "want *, which makes something that is not there yet"))
 	case len(match) > 0 && len(c.Tags) == 0:
-		return c, wrong("If-Match", "want the ETag of what was read, with its quotes")
+		return c, at(inHeader, wrong("If-Match", "want the ETag of what was read, with its quotes"))
 	}
 	return c, nil
 }
@@ -141,7 +159,7 @@ func (v *visit) number(name string, otherwise, least, most int) (int, error) {
 	}
 	var n int
 	if _, err := fmt.Sscanf(text+"\n", "%d\n", &n); err != nil || n < least || n > most {
-		return 0, wrong(name, "%q: want a number from %d to %d", cut(text), least, most)
+		return 0, at(inQuery, wrong(name, "%q: want a number from %d to %d", cut(text), least, most))
 	}
 	return n, nil
 }
@@ -149,13 +167,15 @@ func (v *visit) number(name string, otherwise, least, most int) (int, error) {
 // known refuses parameters that mean nothing here: a typing error must not look like
 // an answer.
 func (v *visit) known(names ...string) error {
-	for name, values := range v.r.URL.Query() {
+	var bad []error
+	q := v.r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(q)) {
 		switch {
 		case !slices.Contains(names, name):
-			return wrong(cut(name), "there is no such parameter; want %s", strings.Join(names, ", "))
-		case len(values) > 1:
-			return wrong(name, "it is given twice")
+			bad = append(bad, wrong(cut(name), "there is no such parameter; want %s", strings.Join(names, ", ")))
+		case len(q[name]) > 1:
+			bad = append(bad, wrong(name, "it is given twice"))
 		}
 	}
-	return nil
+	return at(inQuery, wrongIf(bad...))
 }

@@ -9,12 +9,12 @@ import (
 // Put makes a tenant or a team, or changes what there is to the draft, as a whole:
 // its note, and its limits and weight over the configuration. made says that it is new.
 // A change of what is there needs a Condition, or is ErrUnread; one that changes nothing
-// needs none. ErrChanged says that the condition does not hold. A *FieldError names what
-// cannot be, a *ConflictError a team that is another tenant's. Nothing is changed with an
+// needs none. ErrChanged says that the condition does not hold. A *FieldError or FieldErrors name
+// what cannot be, a *ConflictError a team that is another tenant's. Nothing is changed with an
 // error.
 func (b *Book) Put(ctx context.Context, by string, r Ref, d Draft, cond Condition) (a *Account, made bool, err error) {
-	if err := errors.Join(checkNames(r), d.check()); err != nil {
-		return nil, false, firstOf(err)
+	if err := wrongIf(checkNames(r), d.check()); err != nil {
+		return nil, false, err
 	}
 	if err := b.ready(ctx); err != nil {
 		return nil, false, err
@@ -44,14 +44,6 @@ func checkNames(r Ref) error {
 		return err
 	}
 	return checkName("team", r.Team)
-}
-
-// firstOf is the first of joined errors.
-func firstOf(err error) error {
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		return list.Unwrap()[0]
-	}
-	return err
 }
 
 // met says whether what is there is what the change expects. A change that is done

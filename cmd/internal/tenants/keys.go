@@ -122,23 +122,10 @@ func (b *Book) draft(ctx context.Context, tenant string, d KeyDraft) (i gateway.
 	if i.Class == "" && len(b.Classes) > 0 {
 		i.Class = b.Classes[0]
 	}
-	switch {
-	case strings.TrimSpace(d.Name) == "":
-		return i, wrong("name", "want 1 to 64 printable characters")
-	case len(b.Classes) > 0 && !slices.Contains(b.Classes, i.Class):
-		return i, wrong("class", "%q is not configured; want one of %s", cut(i.Class), strings.Join(b.Classes, ", "))
-	}
-	if len(b.Features) > 0 {
-		for n, f := range append([]string{d.Feature}, d.Features...) {
-			if f != "" && !slices.Contains(b.Features, f) {
-				return i, wrong([]string{"feature", "features"}[min(n, 1)], "there is no feature %q (known: %s)", cut(f), strings.Join(b.Features, ", "))
-			}
-		}
+	if err := b.checkKey(d, i.Class); err != nil {
+		return i, err
 	}
 	if d.Team != "" {
-		if err := checkName("team", d.Team); err != nil {
-			return i, err
-		}
 		if err := b.mayPutTeam(ctx, Ref{Tenant: tenant, Team: d.Team}); err != nil {
 			return i, err
 		}
@@ -146,7 +133,29 @@ func (b *Book) draft(ctx context.Context, tenant string, d KeyDraft) (i gateway.
 	if _, err := b.Show(ctx, Ref{Tenant: tenant}); err != nil {
 		return i, err
 	}
-	return i, (Terms{Limits: d.Limits}).check()
+	return i, nil
+}
+
+// checkKey finds all that no key can have.
+func (b *Book) checkKey(d KeyDraft, class string) error {
+	bad := []error{(Terms{Limits: d.Limits}).check()}
+	if strings.TrimSpace(d.Name) == "" {
+		bad = append(bad, wrong("name", "want 1 to 64 printable characters"))
+	}
+	if len(b.Classes) > 0 && !slices.Contains(b.Classes, class) {
+		bad = append(bad, wrong("class", "%q is not configured; want one of %s", cut(class), strings.Join(b.Classes, ", ")))
+	}
+	if len(b.Features) > 0 {
+		for n, f := range append([]string{d.Feature}, d.Features...) {
+			if f != "" && !slices.Contains(b.Features, f) {
+				bad = append(bad, wrong([]string{"feature", "features"}[min(n, 1)], "there is no feature %q (known: %s)", cut(f), strings.Join(b.Features, ", ")))
+			}
+		}
+	}
+	if d.Team != "" {
+		bad = append(bad, checkName("team", d.Team))
+	}
+	return wrongIf(bad...)
 }
 
 func (b *Book) mayPutTeam(ctx context.Context, r Ref) error {

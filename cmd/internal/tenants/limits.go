@@ -57,14 +57,16 @@ func (l *Limits) UnmarshalJSON(text []byte) error {
 		return wrong("limits", "want an object, as in {\"rpm\": 300}")
 	}
 	*l = Limits{}
+	var bad []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var n *int64
 		if err := json.Unmarshal(all[name], &n); err != nil {
-			return wrong("limits."+cut(name), "%s: want a whole number, or null for no limit", cut(string(all[name])))
+			bad = append(bad, wrong("limits."+cut(name), "%s: want a whole number, or null for no limit", cut(string(all[name]))))
+			continue
 		}
 		(*l)[name] = n
 	}
-	return nil
+	return wrongIf(bad...)
 }
 
 // Terms are what somebody may have of the quota, as far as that is set over the
@@ -74,21 +76,21 @@ type Terms struct {
 	Limits Limits `json:"limits"`
 }
 
-// check finds what no limiter would take.
+// check finds all that no limiter would take.
 func (t Terms) check() error {
+	var bad []error
 	for _, name := range slices.Sorted(maps.Keys(t.Limits)) {
 		n := t.Limits[name]
 		if _, ok := Shorthand(name); !ok {
-			return wrong("limits."+cut(name), "unknown; want %s", strings.Join(LimitNames(), ", "))
-		}
-		if n != nil && (*n < 1 || *n > mostAmount) {
-			return wrong("limits."+name, "%d; want 1 to %d, or null for no limit. To let nothing through, stop it", *n, int64(mostAmount))
+			bad = append(bad, wrong("limits."+cut(name), "unknown; want %s", strings.Join(LimitNames(), ", ")))
+		} else if n != nil && (*n < 1 || *n > mostAmount) {
+			bad = append(bad, wrong("limits."+name, "%d; want 1 to %d, or null for no limit. To let nothing through, stop it", *n, int64(mostAmount)))
 		}
 	}
 	if w := t.Weight; w != nil && (*w < 1 || *w > 1000) {
-		return wrong("weight", "%d; want 1 to 1000, or null for what is configured", *w)
+		bad = append(bad, wrong("weight", "%d; want 1 to 1000, or null for what is configured", *w))
 	}
-	return nil
+	return wrongIf(bad...)
 }
 
 const mostAmount = 1_000_000_000_000_000

@@ -18,8 +18,24 @@ type problem struct {
 // fieldFault is what is wrong with one field.
 type fieldFault struct {
 	Detail  string `json:"detail"`
-	Pointer string `json:"pointer"` // JSON Pointer into the body: "#/limits/rpm"
-	Field   string `json:"field"`   // the same as people write it, or a parameter's name
+	Pointer string `json:"pointer,omitempty"` // JSON Pointer into the body: "#/limits/rpm"
+	// Parameter and Header name one of the query or of the headers, which have no Pointer.
+	Parameter string `json:"parameter,omitempty"`
+	Header    string `json:"header,omitempty"`
+	Field     string `json:"field"` // any of them as people write it
+}
+
+func faultOf(f *FieldError) fieldFault {
+	x := fieldFault{Detail: f.Why, Field: f.Field}
+	switch f.in {
+	case inQuery:
+		x.Parameter = f.Field
+	case inHeader:
+		x.Header = f.Field
+	default:
+		x.Pointer = pointer(f.Field)
+	}
+	return x
 }
 
 func pointer(field string) string {

@@ -43,11 +43,15 @@ const mostTokens = 20 // of a tenant
 // AddToken makes a token that looks; its text is given here and never again.
 func (b *Book) AddToken(ctx context.Context, by, tenant, name string, expires time.Time) (text string, t Token, err error) {
 	name = strings.TrimSpace(name)
-	switch {
-	case name == "" || len([]rune(name)) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", t, wrong("name", "want 1 to 64 printable characters")
-	case !expires.IsZero() && !expires.After(b.now()):
-		return "", t, wrong("expires", "%s is in the past", expires.UTC().Format(time.RFC3339))
+	var bad []error
+	if name == "" || len([]rune(name)) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		bad = append(bad, wrong("name", "want 1 to 64 printable characters"))
+	}
+	if !expires.IsZero() && !expires.After(b.now()) {
+		bad = append(bad, wrong("expires", "%s is in the past", expires.UTC().Format(time.RFC3339)))
+	}
+	if err := wrongIf(bad...); err != nil {
+		return "", t, err
 	}
 	if _, err := b.Show(ctx, Ref{Tenant: tenant}); err != nil {
 		return "", t, err

@@ -62,11 +62,12 @@ type UsageTotal struct {
 // Usage adds up what a tenant used.
 func (b *Book) Usage(ctx context.Context, q UsageQuery) (*Usage, error) {
 	by, ok := usageBy[q.By]
-	if !ok {
-		return nil, wrong("by", "%q: want feature, model, team or key", cut(q.By))
-	}
 	u := &Usage{Tenant: q.Tenant, Step: cmp.Or(q.Step, "day"), By: q.By, Zone: b.zone().String(), Rows: []UsageRow{}, Totals: []UsageTotal{}}
-	if err := u.interval(q, b.now().In(b.zone())); err != nil {
+	bad := []error{u.interval(q, b.now().In(b.zone()))}
+	if !ok {
+		bad = append(bad, wrong("by", "%q: want feature, model, team or key", cut(q.By)))
+	}
+	if err := wrongIf(bad...); err != nil {
 		return nil, err
 	}
 	got, err := gemini.ReadUse(ctx, b.Redis, b.Scope, gemini.UseQuery{Tenant: q.Tenant, From: u.From, To: u.To, Hours: u.Step == "hour", Zone: b.zone()})
@@ -93,15 +94,17 @@ func (u *Usage) interval(q UsageQuery, now time.Time) (err error) {
 	default:
 		return wrong("step", "%q: want day or hour", cut(u.Step))
 	}
+	var bad []error
 	if q.From != "" {
-		if u.From, err = moment("from", q.From, now, 0); err != nil {
-			return err
-		}
+		u.From, err = moment("from", q.From, now, 0)
+		bad = append(bad, err)
 	}
 	if q.To != "" {
-		if u.To, err = moment("to", q.To, now, 1); err != nil {
-			return err
-		}
+		u.To, err = moment("to", q.To, now, 1)
+		bad = append(bad, err)
+	}
+	if err := wrongIf(bad...); err != nil {
+		return err
 	}
 	if u.Step == "day" { // of which there are whole ones only
 		u.From = time.Date(u.From.Year(), u.From.Month(), u.From.Day(), 0, 0, 0, 0, now.Location())
