@@ -39,13 +39,22 @@ func (s *Scenario) peak(o *Outcome) (part float64, limit string) {
 	return part, limit
 }
 
+// Binding is the limit of which the busiest minute used the most, and its amount.
+func (s *Scenario) Binding(o *Outcome) (name string, amount int64) {
+	calls, tokens := percent(o.MostRPM, s.Limits.RPM), percent(o.MostTPM, s.Limits.InputTPM)
+	if s.Limits.RPM == 0 || s.Limits.InputTPM > 0 && tokens > calls {
+		return "input_tpm", s.Limits.InputTPM
+	}
+	return "rpm", s.Limits.RPM
+}
+
 // binds names the limit that is used up first.
 func (s *Scenario) binds(o *Outcome) []string {
 	if s.Limits.RPM == 0 || s.Limits.InputTPM == 0 || o.Bulk.Rows == 0 {
 		return nil
 	}
 	calls, tokens := percent(o.MostRPM, s.Limits.RPM), percent(o.MostTPM, s.Limits.InputTPM)
-	if tokens > calls {
+	if name, _ := s.Binding(o); name == "input_tpm" {
 		return []string{fmt.Sprintf("input_tpm binds: its busiest minute had %.0f %% of it, and %.0f %% of the requests", tokens, calls)}
 	}
 	return []string{fmt.Sprintf("rpm binds: its busiest minute had %.0f %% of it, and %.0f %% of input_tpm", calls, tokens)}

@@ -53,13 +53,14 @@ type Rows struct {
 
 // Point is one minute.
 type Point struct {
-	People  int64 `json:"people"` // calls that the provider admitted
-	Bulk    int64 `json:"bulk"`
-	Refused int64 `json:"refused"` // 429s of the provider
-	Failed  int64 `json:"failed"`  // people's first tries
-	Tokens  int64 `json:"tokens"`  // input, admitted
-	came    int64
-	wants   int64
+	People       int64 `json:"people"` // calls that the provider admitted
+	Bulk         int64 `json:"bulk"`
+	Refused      int64 `json:"refused"`       // 429s of the provider
+	Failed       int64 `json:"failed"`        // people's first tries
+	PeopleTokens int64 `json:"people_tokens"` // input, admitted
+	BulkTokens   int64 `json:"bulk_tokens"`
+	came         int64
+	wants        int64
 }
 
 func newOutcome(s *Scenario, name string) *Outcome {
@@ -94,11 +95,10 @@ func (o *Outcome) sent(c *call, m geminitest.Met, now time.Duration) {
 		o.Wasted++
 		return
 	}
-	at.Tokens += c.input
 	if c.row == nil {
-		at.People++
+		at.People, at.PeopleTokens = at.People+1, at.PeopleTokens+c.input
 	} else {
-		at.Bulk++
+		at.Bulk, at.BulkTokens = at.Bulk+1, at.BulkTokens+c.input
 	}
 }
 
@@ -157,7 +157,7 @@ func (n *night) close() {
 func (o *Outcome) used(l geminitest.Limits, minutes int) float64 {
 	var calls, tokens int64
 	for _, p := range o.Points[:min(minutes, len(o.Points))] {
-		calls, tokens = calls+p.People+p.Bulk, tokens+p.Tokens
+		calls, tokens = calls+p.People+p.Bulk, tokens+p.PeopleTokens+p.BulkTokens
 	}
 	share := func(n, limit int64) float64 {
 		if limit <= 0 || minutes == 0 {

@@ -13,6 +13,9 @@ import (
 // Location is the scenario's zone.
 func (s *Scenario) Location() *time.Location { return s.zone }
 
+// Begin is when the night begins.
+func (s *Scenario) Begin() time.Time { return s.start }
+
 // Replay reads the call records that the scenario names, by their paths from a directory.
 // The first call of them comes at the start, the others as long after it as they did.
 func (s *Scenario) Replay(dir string) error {

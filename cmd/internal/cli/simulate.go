@@ -25,6 +25,7 @@ type simulateOptions struct {
 	Scenario string
 	Example  bool
 	Policies []string
+	HTML     string
 }
 
 func newSimulateCmd(f *factory) *cobra.Command {
@@ -37,7 +38,7 @@ func newSimulateCmd(f *factory) *cobra.Command {
 			strings.Join(sim.Names(), ", ") + ". No Redis and no configuration is needed; the same\n" +
 			"scenario gives the same result. Failures are those of the first try, as a caller sees them before any retry.\n\n" + policyHelp(),
 		Example: "  nightshift simulate morning-peak\n" +
-			"  nightshift simulate --example > my.yaml && nightshift simulate my.yaml",
+			"  nightshift simulate --example > my.yaml && nightshift simulate my.yaml --html night.html",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Scenario = firstArg(args)
@@ -47,6 +48,7 @@ func newSimulateCmd(f *factory) *cobra.Command {
 	fl := cmd.Flags()
 	fl.BoolVar(&o.Example, "example", false, "print a scenario with every key explained, to be adapted")
 	fl.StringSliceVar(&o.Policies, "policy", nil, "play only this `POLICY`; may be given several times")
+	fl.StringVar(&o.HTML, "html", "", "also write a page with charts to this `FILE`")
 	f.addOutputFlag(cmd)
 	return cmd
 }
@@ -77,6 +79,11 @@ func runSimulate(_ context.Context, o *simulateOptions) error {
 	}
 	all := sim.RunAll(s)
 	r := simulation{Scenario: s.Name, About: s.About, Seed: s.Seed, Outcomes: all, Advice: sim.Advise(s, all)}
+	if o.HTML != "" {
+		if err := r.write(o.HTML, s); err != nil {
+			return err
+		}
+	}
 	if err := o.print(r.table(), r); err != nil || o.opts.output != "table" {
 		return err
 	}

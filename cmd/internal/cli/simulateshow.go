@@ -63,10 +63,15 @@ func perMinuteText(b sim.Rows) string {
 	return fmt.Sprintf("%.0f", b.PerMinute)
 }
 
+// What the table's words mean.
+const (
+	failedWords   = "FAILED: people's first tries, before any retry. P50, P95: from the first try to the answer, retries included."
+	cameBackWords = "LIMIT USED: while there were rows, of the limit that binds. CAME BACK: how often a row was put back, on average."
+)
+
 // tell says what the table's words mean, and what follows.
 func (r simulation) tell(w io.Writer) {
-	fmt.Fprintln(w, "\nFAILED: people's first tries, before any retry. P50, P95: from the first try to the answer, retries included.\n"+
-		"CAME BACK: how often a row was put back, on average. Seed", fmt.Sprint(r.Seed)+": the same scenario gives the same result.")
+	fmt.Fprintf(w, "\n%s\n%s\nSeed %d: the same scenario gives the same result.\n", failedWords, cameBackWords, r.Seed)
 	for i, line := range r.Advice {
 		if i == 0 {
 			fmt.Fprintln(w)
