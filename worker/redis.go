@@ -53,6 +53,7 @@ func PatientClient(rawURL string, concurrency int) (redis.UniversalClient, error
 	}
 	c.AddHook(newEmptyQueues(time.Now))
 	c.AddHook(newSpinGuard())
+	c.AddHook(greeting{})
 	return c, nil
 }
 
