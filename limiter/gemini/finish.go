@@ -189,6 +189,7 @@ func (c *call) learn(a *answer, got Answer) {
 func (c *call) settle(outcome limiter.Outcome, used limiter.Amounts) {
 	p := c.obs.Permit
 	if p == nil {
+		c.oweSoft(outcome, used)
 		return
 	}
 	if !c.again {

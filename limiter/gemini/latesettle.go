@@ -22,8 +22,9 @@ const (
 
 // lateSettlements are those that the shared state did not take: it was away, or
 // out of memory. They are offered again until it takes them, so that what was
-// used beyond an estimate is charged, and what was not used is given back. They
-// end with the process: then the permits lapse at their estimates.
+// used beyond an estimate is charged, and what was not used is given back; and so
+// are calls that went out without a permit meanwhile. They end with the process:
+// then the permits lapse at their estimates.
 type lateSettlements struct {
 	gate Gate
 	log  *slog.Logger
@@ -37,25 +38,44 @@ type lateSettlements struct {
 
 type lateSettlement struct {
 	limiter.Settlement
-	until time.Time
+	charge *limiter.Request // takes the permit first, of a call that had none; nil where there is one
+	until  time.Time
 }
 
 // keep takes a settlement that was refused, or got no answer, for a permit whose
 // lease is that long.
 func (l *lateSettlements) keep(s limiter.Settlement, lease time.Duration, cause error) {
+	if l.add(lateSettlement{Settlement: s, until: time.Now().Add(lease + lateFor)}) {
+		l.log.Warn("the shared state takes no settlements: they are kept and offered again",
+			"lane", s.Lane.String(), "permit", s.ID, "error", Redact(cause.Error()))
+	}
+}
+
+// owe charges a call that went out by the local allowance, with what it used, once
+// the shared state is back: its limits of days and months, and its money, would
+// never hear of it otherwise.
+func (l *lateSettlements) owe(q limiter.Request) {
+	q.Force = true // it was made
+	s := limiter.Settlement{ID: q.ID, Lane: q.Lane, Outcome: limiter.Settled, Used: q.Amounts}
+	if l.add(lateSettlement{Settlement: s, charge: &q, until: time.Now().Add(lateFor)}) {
+		l.log.Warn("calls went out while the shared state was away: they are charged when it is back", "lane", s.Lane.String())
+	}
+}
+
+// add puts one at the end, and tells whether it is the first of an outage.
+func (l *lateSettlements) add(s lateSettlement) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.list) >= lateMost {
 		l.drop(l.list[0].Settlement)
 		l.list = l.list[1:]
 	}
-	l.list = append(l.list, lateSettlement{s, time.Now().Add(lease + lateFor)})
-	if !l.working {
+	l.list = append(l.list, s)
+	if first = !l.working; first {
 		l.working = true
-		l.log.Warn("the shared state takes no settlements: they are kept and offered again",
-			"lane", s.Lane.String(), "permit", s.ID, "error", Redact(cause.Error()))
 		go l.work()
 	}
+	return first
 }
 
 // keepUnsure takes the release of a permit that was given or not: nobody heard. It
@@ -104,7 +124,7 @@ func (l *lateSettlements) done() bool {
 // offer gives the oldest ones until one is refused, and tells how many were taken.
 func (l *lateSettlements) offer() (taken int) {
 	for s, ok := l.oldest(); ok; s, ok = l.oldest() {
-		if l.settle(s.Settlement) != nil {
+		if l.settle(&s) != nil {
 			l.putBack(s)
 			return taken
 		}
@@ -135,8 +155,14 @@ func (l *lateSettlements) putBack(s lateSettlement) {
 	l.list = append(l.list, s)
 }
 
-func (l *lateSettlements) settle(s limiter.Settlement) error {
+func (l *lateSettlements) settle(s *lateSettlement) error {
 	ctx, cancel := context.WithTimeout(context.Background(), l.wait)
 	defer cancel()
-	return l.gate.Settle(ctx, s)
+	if s.charge != nil {
+		if _, err := l.gate.Acquire(ctx, *s.charge); err != nil {
+			return err
+		}
+		s.charge = nil
+	}
+	return l.gate.Settle(ctx, s.Settlement)
 }

@@ -95,6 +95,16 @@ func (c *call) passSoftly(refusal error) error {
 	return nil
 }
 
+// oweSoft has the call charged later that went out without a permit.
+func (c *call) oweSoft(outcome limiter.Outcome, used limiter.Amounts) {
+	if !c.obs.Soft || outcome != limiter.Settled {
+		return
+	}
+	q := c.request()
+	q.Amounts, q.Ticket, q.Lease = used, "", 0
+	c.t.late.owe(q)
+}
+
 func noneLeft(refusal error, d *limiter.Denied, now time.Time, wait time.Duration, why string) error {
 	d.Detail, d.RetryAt, d.RetryAfterMS = why, now.Add(wait), max(1, wait.Milliseconds())
 	return fmt.Errorf("%w; %s, retry in %s", refusal, why, wait.Round(time.Millisecond))

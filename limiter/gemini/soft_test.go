@@ -122,10 +122,16 @@ func (g *awayGate) back() {
 	g.away = false
 }
 
-func (g *awayGate) asked() int {
+// asked is how often a call wanted a permit.
+func (g *awayGate) asked() (n int) {
 	g.fakeGate.mu.Lock()
 	defer g.fakeGate.mu.Unlock()
-	return len(g.acquired)
+	for _, q := range g.acquired {
+		if !q.Force {
+			n++
+		}
+	}
+	return n
 }
 
 // kept keeps records in memory.
@@ -151,6 +157,11 @@ func (k *kept) last(t *testing.T) Record {
 }
 
 func softTransport(t *testing.T, base http.RoundTripper, gate *awayGate, records *kept) *Transport {
+	t.Cleanup(func() { // what is owed is offered until it is taken
+		gate.back()
+		pass(lateLast)
+		synctest.Wait()
+	})
 	return newTestTransport(t, base, &gate.fakeGate, func(c *TransportConfig) {
 		c.Records = records
 		c.Soft = map[string]SoftAllowance{"interactive": {PerMinute: 5, Concurrency: 3}}
@@ -205,6 +216,48 @@ func TestSoftWhileRedisIsAway(t *testing.T) {
 		}
 		pass(time.Minute)
 		synctest.Wait()
+	})
+}
+
+// TestSoftIsChargedLater: what the allowance let through is in the ledger once Redis is
+// back, with what it used: each call once, and none that was never sent.
+func TestSoftIsChargedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, sends := newAwayGate(), 0
+		tr := softTransport(t, sender(func(r *http.Request) (*http.Response, error) {
+			if sends++; sends == 3 {
+				return nil, errBroken
+			}
+			return reply(200, "application/json", good), nil
+		}), gate, &kept{})
+		var cost int64
+		for range 4 {
+			obs, _ := askAs(t, tr, "interactive")
+			cost += obs.Used[limiter.MicroUSD]
+		}
+		pass(time.Minute)
+		gate.back()
+		pass(lateLast)
+		synctest.Wait()
+		charged, once := int64(0), map[string]bool{}
+		for _, s := range gate.settled {
+			if s.Outcome == limiter.Released {
+				continue // of a permit that was given or not
+			}
+			if once[s.ID] {
+				t.Errorf("charged twice: %+v", s)
+			}
+			once[s.ID] = true
+			charged += s.Used[limiter.MicroUSD]
+		}
+		if len(once) != 4 || charged != cost || cost == 0 {
+			t.Errorf("%d calls of 4 were charged, with %d micro-dollars of %d", len(once), charged, cost)
+		}
+		for _, q := range gate.acquired[len(gate.acquired)-4:] {
+			if !q.Force || q.Class != "interactive" || q.Feature != "chat" || q.Amounts[limiter.Requests] != 1 || !once[q.ID] {
+				t.Errorf("%+v", q)
+			}
+		}
 	})
 }
 
