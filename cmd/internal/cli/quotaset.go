@@ -74,7 +74,7 @@ func newQuotaUnsetCmd(f *factory) *cobra.Command {
 }
 
 func (o *setOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would change, and change nothing")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would change and what the last day's calls would have met, and change nothing")
 	cmd.Flags().StringVar(&o.By, "by", operator(), "who does it, for those who see it")
 	o.addOutputFlag(cmd)
 }
@@ -128,7 +128,15 @@ func (o *setOptions) change(ctx context.Context, be *backend, change func(quotaS
 	if err != nil {
 		return err
 	}
-	return o.tell(s.node, ch, changes, append(o.shadowNotes(s.node, before, after), large...))
+	notes := append(o.shadowNotes(s.node, before, after), large...)
+	if o.DryRun && len(changes) > 0 && o.opts.output == "table" {
+		replayed, err := be.replayed(ctx, s.node, before, after, o.now())
+		if err != nil {
+			return err
+		}
+		notes = append(notes, replayed...)
+	}
+	return o.tell(s.node, ch, changes, notes)
 }
 
 func (b *backend) quotaState(ctx context.Context, target string) (s quotaState, err error) {
