@@ -99,7 +99,7 @@ func (x *exportBench) answer(rng *rand.Rand) {
 func (x *exportBench) measure(name string, csv bool) {
 	x.Helper()
 	from, to := filepath.Join(x.dir, name+".jsonl"), filepath.Join(x.dir, "copy.jsonl")
-	var ours, bare []time.Duration
+	var ours, bare, sheet []time.Duration
 	for range 3 {
 		start := time.Now()
 		x.write(from, x.export)
@@ -107,15 +107,18 @@ func (x *exportBench) measure(name string, csv bool) {
 		start = time.Now()
 		x.write(to, func(w *bufio.Writer) { x.copyParsed(from, w) })
 		bare = append(bare, time.Since(start))
+		if csv {
+			start = time.Now()
+			x.write(filepath.Join(x.dir, "out.csv"), x.exportCSV)
+			sheet = append(sheet, time.Since(start))
+		}
 	}
 	t := median(bare)
 	x.ReportMetric(float64(x.rows)/median(ours).Seconds(), name+"-rows/s")
 	x.ReportMetric(t.Seconds()/median(ours).Seconds(), name+"-of-bare")
 	x.ReportMetric(float64(x.rows)/t.Seconds(), "bare-rows/s")
 	if csv {
-		start := time.Now()
-		x.write(filepath.Join(x.dir, "out.csv"), x.exportCSV)
-		x.ReportMetric(t.Seconds()/time.Since(start).Seconds(), "csv-of-bare")
+		x.ReportMetric(t.Seconds()/median(sheet).Seconds(), "csv-of-bare")
 	}
 }
 
