@@ -156,6 +156,7 @@ func New(cfg Config) (*Worker, error) {
 		patience: newPatience(),
 	}
 	cfg.Redis.AddHook(w.patience)
+	cfg.Redis.AddHook(unwritable{})
 	w.stopping, w.stop = context.WithCancel(context.Background())
 	w.info.Project, w.info.Limits = cfg.Scope.Project, cfg.Limits
 	w.registry = &registry{rdb: cfg.Redis, self: w.Info}
