@@ -53,12 +53,18 @@ func newNight(t testing.TB, rpm int64, conf string) *night {
 
 func newNightOn(t testing.TB, q quota, conf string) *night {
 	t.Helper()
-	n := &night{fleet: newFleet(t, q, defaultConf+conf), scope: limiter.Scope{Provider: "gemini", Project: "default"}}
-	n.limits = limiter.NewRedis(n.rdb, n.scope, limiter.RedisOptions{})
+	n := nightOf(newFleet(t, q, defaultConf+conf))
 	addr := freeAddr(t)
 	n.gateway = "http://" + addr
 	n.start(n.command("gateway", "--listen", addr), "gateway.log")
 	n.await("the gateway is up", 30*time.Second, func() bool { return dials(addr) })
+	return n
+}
+
+// nightOf is a fleet of which nothing of ours runs yet.
+func nightOf(f *fleet) *night {
+	n := &night{fleet: f, scope: limiter.Scope{Provider: "gemini", Project: "default"}}
+	n.limits = limiter.NewRedis(f.rdb, n.scope, limiter.RedisOptions{})
 	return n
 }
 

@@ -11,8 +11,12 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"nightshift": func() { os.Exit(profiled(func() int { return cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr) })) },
-		"bareproxy":  runBareProxy,
+		"nightshift": func() {
+			os.Exit(onWrongClock(func() int {
+				return profiled(func() int { return cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr) })
+			}))
+		},
+		"bareproxy": runBareProxy,
 	})
 }
 
