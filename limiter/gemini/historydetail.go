@@ -87,6 +87,20 @@ func newDetailReader(rdb redis.UniversalClient, scope limiter.Scope) detailReade
 
 // fine reads steps of ten seconds, as far as the meter has them: a quarter of an hour.
 func (r detailReader) fine(ctx context.Context, begin time.Time, n int) (detail, error) {
+	d, err := r.fineUse(ctx, begin, n)
+	if err != nil {
+		return d, err
+	}
+	if err := r.tenants(ctx, d.tenants); err != nil {
+		return d, err
+	}
+	d.rest()
+	return d, nil
+}
+
+// fineUse is fine without what tenants used: half of the work, and most readers ask for
+// none of it.
+func (r detailReader) fineUse(ctx context.Context, begin time.Time, n int) (detail, error) {
 	d := newDetail(begin, tierFine.step, n)
 	end := begin.Add(time.Duration(n) * tierFine.step)
 	samples, err := readMeter(ctx, r.rdb, r.keys, Step5s, begin, end)
@@ -94,10 +108,6 @@ func (r detailReader) fine(ctx context.Context, begin time.Time, n int) (detail,
 		return d, err
 	}
 	d.take(samples)
-	if err := r.tenants(ctx, d.tenants); err != nil {
-		return d, err
-	}
-	d.rest()
 	return d, nil
 }
 
@@ -144,16 +154,31 @@ func (b *block) takeBucket(step int, bucket any) error {
 
 // views gives a detail as it is stored.
 func (d detail) views() map[historyView]*block {
-	tenants := d.tenants.without(estimateFields)
-	return map[historyView]*block{
-		viewClass:   d.use.fold(func(p []string) (string, string) { return "", p[1] }, largest),
-		viewLane:    d.use.fold(func(p []string) (string, string) { return p[0], p[1] }, largest),
-		viewFeature: d.use.fold(func(p []string) (string, string) { return p[2], p[1] }, largest),
-		viewTenant:  tenants.fold(func(p []string) (string, string) { return p[2], p[1] }, largest),
-		viewUse:     d.use.bounded(mostUse),
-		viewTenants: tenants.bounded(mostTenants),
+	out := map[historyView]*block{}
+	for _, v := range []historyView{viewClass, viewLane, viewFeature, viewTenant, viewUse, viewTenants} {
+		out[v] = d.view(v)
 	}
+	return out
 }
+
+func (d detail) view(v historyView) *block {
+	switch v {
+	case viewClass:
+		return d.use.fold(func(p []string) (string, string) { return "", p[1] }, largest)
+	case viewLane:
+		return d.use.fold(func(p []string) (string, string) { return p[0], p[1] }, largest)
+	case viewFeature:
+		return d.use.fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
+	case viewUse:
+		return d.use.bounded(mostUse)
+	case viewTenant:
+		return d.tenants.without(estimateFields).fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
+	}
+	return d.tenants.without(estimateFields).bounded(mostTenants)
+}
+
+// ofTenants tells views that are made of what tenants used.
+func (v historyView) ofTenants() bool { return v == viewTenant || v == viewTenants }
 
 // estimateFields are not told apart by tenant: half of the numbers that differ, and what
 // is off is the estimate of a feature.

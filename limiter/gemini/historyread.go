@@ -32,6 +32,7 @@ type historyReader struct {
 	n     int
 	view  historyView
 	whole bool   // series keep their names
+	only  bool   // limits and loans alone are read, which only blocks have
 	all   *block // the answer's points, by group
 	known time.Time
 	found []Interval
@@ -184,8 +185,10 @@ func (r *historyReader) blocks(ctx context.Context, t historyTier, from, to time
 	}
 	for first, end := t.index(from), t.index(to.Add(-1)); first <= end; first += historyBlocks {
 		last := min(end, first+historyBlocks-1)
-		if err := r.some(ctx, t, r.view, first, last, from, r.takeBlock); err != nil {
-			return err
+		if !r.only {
+			if err := r.some(ctx, t, r.view, first, last, from, r.takeBlock); err != nil {
+				return err
+			}
 		}
 		if r.q.Levels {
 			if err := r.some(ctx, t, viewLevels, first, last, from, r.takeLevels); err != nil {
@@ -247,14 +250,19 @@ func (r *historyReader) tail(ctx context.Context, from time.Time) error {
 	from = limiter.Later(from, r.now.Add(-tenantKept)).Truncate(tierFine.step)
 	to := limiter.Earlier(r.q.To, r.now.Truncate(tierFine.step).Add(tierFine.step)) // with what is counted now
 	n := int((to.Sub(from) + tierFine.step - 1) / tierFine.step)
-	if n <= 0 {
+	if n <= 0 || r.only {
 		return nil
 	}
-	d, err := newDetailReader(r.rdb, r.scope).fine(ctx, from, n)
+	raw := newDetailReader(r.rdb, r.scope)
+	read := raw.fineUse
+	if r.view.ofTenants() {
+		read = raw.fine
+	}
+	d, err := read(ctx, from, n)
 	if err != nil {
 		return err
 	}
-	b := d.views()[r.view]
+	b := d.view(r.view)
 	for series, cols := range b.series {
 		name, ok := r.group(series)
 		for field, ns := range cols {

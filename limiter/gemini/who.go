@@ -3,6 +3,7 @@ package gemini
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -89,12 +90,16 @@ func (h *History) Who(ctx context.Context, q WhoQuery) (*Who, error) {
 
 // limits are the means of those a minute.
 func (h *History) limits(ctx context.Context, q WhoQuery) (map[string]int64, error) {
-	d, err := h.Read(ctx, HistoryQuery{From: q.From, To: q.To, Model: q.Model, Levels: true, By: GroupClass})
+	r, err := h.reader(ctx, HistoryQuery{From: q.From, To: q.To, Model: q.Model, Levels: true, By: GroupClass})
+	if err == nil {
+		r.only = true
+		err = r.read(ctx)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gemini: history: %w", err)
 	}
 	out := map[string]int64{}
-	for _, l := range d.Levels {
+	for _, l := range r.levels() {
 		if l.Class != "" || !slices.Contains(UnitNames(), l.Limit) {
 			continue
 		}
