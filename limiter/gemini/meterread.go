@@ -32,9 +32,19 @@ func ReadMeter(ctx context.Context, rdb redis.UniversalClient, scope limiter.Sco
 	return readMeter(ctx, rdb, newMeterKeys(scope), step, from, to)
 }
 
-// readMeter reads buckets, and those that were packed.
-func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time) ([]UsageSample, error) {
-	got, err := readBuckets(ctx, rdb, keys, step, from, to)
+// ReadMeterOf is ReadMeter of some models alone: what others count is not sent, however
+// many there are.
+func ReadMeterOf(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, step Step, from, to time.Time, models ...string) ([]UsageSample, error) {
+	if len(models) == 0 {
+		return nil, nil
+	}
+	got, err := readMeter(ctx, rdb, newMeterKeys(scope), step, from, to, models...)
+	return slices.DeleteFunc(got, func(s UsageSample) bool { return !slices.Contains(models, s.Model) }), err
+}
+
+// readMeter reads buckets, of some models if any are named, and those that were packed.
+func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time, models ...string) ([]UsageSample, error) {
+	got, err := readBuckets(ctx, rdb, keys, step, from, to, models...)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +56,7 @@ func readMeter(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, s
 	return got, nil
 }
 
-func readBuckets(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time) ([]UsageSample, error) {
+func readBuckets(ctx context.Context, rdb redis.UniversalClient, keys meterKeys, step Step, from, to time.Time, models ...string) ([]UsageSample, error) {
 	if int(step) >= len(steps) {
 		return nil, fmt.Errorf("gemini: no meter has step %d", step)
 	}
@@ -56,6 +66,9 @@ func readBuckets(ctx context.Context, rdb redis.UniversalClient, keys meterKeys,
 		first = end - most // what is older has expired, if the caller's clock is right
 	}
 	r := meterReader{ctx: ctx, rdb: rdb, keys: keys, step: step}
+	if len(models) > 0 {
+		r.only = wantedFields("^[^/]*/([^|]*)|", models...)
+	}
 	for ; first < end; first += bucketsAtOnce {
 		if err := r.read(first, min(first+bucketsAtOnce, end)); err != nil {
 			return nil, fmt.Errorf("gemini: usage: %w", err)
@@ -69,7 +82,18 @@ type meterReader struct {
 	rdb  redis.UniversalClient
 	keys meterKeys
 	step Step
+	only []any // arguments of meterReadScript; none is all
 	out  []UsageSample
+}
+
+// wantedFields has meterReadScript give only the fields of which a Lua pattern captures
+// one of some words.
+func wantedFields(pattern string, words ...string) []any {
+	args := []any{pattern}
+	for _, w := range words {
+		args = append(args, w)
+	}
+	return args
 }
 
 func (r *meterReader) read(first, end int64) error {
@@ -77,7 +101,7 @@ func (r *meterReader) read(first, end int64) error {
 	for i := first; i < end; i++ {
 		keys = append(keys, r.keys.bucket(r.step, i))
 	}
-	buckets, err := meterReadScript.Run(r.ctx, r.rdb, keys).Slice()
+	buckets, err := meterReadScript.Run(r.ctx, r.rdb, keys, r.only...).Slice()
 	if err != nil {
 		return err
 	}
@@ -92,28 +116,36 @@ func (r *meterReader) read(first, end int64) error {
 	return nil
 }
 
+// meterField is one of a bucket's, not yet unpacked: a sample is too large to be sorted.
+type meterField struct {
+	region, model, class, feature string
+	text                          string
+}
+
 // take reads one bucket's fields.
 func (r *meterReader) take(at time.Time, bucket any) error {
-	flat, ok := bucket.([]any)
-	if !ok {
-		return fmt.Errorf("a bucket is %T", bucket)
-	}
-	begin := len(r.out)
-	for i := 0; i+1 < len(flat); i += 2 {
-		field, _ := flat[i].(string)
-		text, _ := flat[i+1].(string)
-		key, ok := parseUsageKey(field)
-		if !ok {
-			continue
+	var fields []meterField
+	err := eachField(bucket, func(field, text string) error {
+		if key, ok := parseUsageKey(field); ok {
+			region, model, _ := strings.Cut(key.lane, "/")
+			fields = append(fields, meterField{region, model, key.class, key.feature, text})
 		}
-		region, model, _ := strings.Cut(key.lane, "/")
-		s := UsageSample{At: at, Region: region, Model: model, Class: key.class, Feature: key.feature}
-		if err := s.unpack(text); err != nil {
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(fields, func(a, b meterField) int {
+		return cmp.Or(cmp.Compare(a.model, b.model), cmp.Compare(a.region, b.region), cmp.Compare(a.class, b.class), cmp.Compare(a.feature, b.feature))
+	})
+	r.out = slices.Grow(r.out, len(fields))
+	for _, f := range fields {
+		s := UsageSample{At: at, Region: f.region, Model: f.model, Class: f.class, Feature: f.feature}
+		if err := s.unpack(f.text); err != nil {
 			return err
 		}
 		r.out = append(r.out, s)
 	}
-	slices.SortFunc(r.out[begin:], compareSamples)
 	return nil
 }
 

@@ -139,6 +139,16 @@ func (m *Meter) takeMoney() (out []moneyRow) {
 // ReadMoney gives what calls cost in the days from..to (as MoneySample.Day), by
 // day, model, class, feature, tenant, run and tier.
 func ReadMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, from, to time.Time) ([]MoneySample, error) {
+	return readMoney(ctx, rdb, scope, from, to)
+}
+
+// ReadMoneyOf is ReadMoney of one run alone: what others cost is not sent, however many
+// there are.
+func ReadMoneyOf(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, from, to time.Time, run string) ([]MoneySample, error) {
+	return readMoney(ctx, rdb, scope, from, to, wantedFields("^[^|]*|[^|]*|[^|]*|[^|]*|([^|]*)", run)...)
+}
+
+func readMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, from, to time.Time, only ...any) ([]MoneySample, error) {
 	var days, keys []string
 	for d := from; d.Format(time.DateOnly) <= to.Format(time.DateOnly); d = d.AddDate(0, 0, 1) {
 		days = append(days, d.Format(time.DateOnly))
@@ -147,7 +157,7 @@ func ReadMoney(ctx context.Context, rdb redis.UniversalClient, scope limiter.Sco
 			return nil, fmt.Errorf("gemini: money is kept for %d days", int(moneyKept/(24*time.Hour)))
 		}
 	}
-	buckets, err := meterReadScript.Run(ctx, rdb, keys).Slice()
+	buckets, err := meterReadScript.Run(ctx, rdb, keys, only...).Slice()
 	if err != nil {
 		return nil, fmt.Errorf("gemini: money: %w", err)
 	}
