@@ -23,6 +23,7 @@ type dashboardNow struct {
 
 	mu    sync.Mutex // held while the fleet is read: who comes meanwhile wants the same
 	fleet *overview  // as it was last read; guarded by mu
+	users bool       // are in it; guarded by mu
 }
 
 // fleetFor is how long one look at the fleet serves all that look at a page of it.
@@ -32,12 +33,32 @@ const fleetFor = 1500 * time.Millisecond
 func (d *dashboardNow) read(ctx context.Context, now time.Time) (*overview, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.look(ctx, now)
+}
+
+// readUsers is read with those who use its lanes, whom most pages do not show.
+func (d *dashboardNow) readUsers(ctx context.Context, now time.Time) (*overview, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o, err := d.look(ctx, now)
+	if err != nil || d.users {
+		return o, err
+	}
+	if err := d.fleet.gatherUsers(ctx, d.backend); err != nil {
+		return nil, err
+	}
+	d.users = true
+	return d.look(ctx, now)
+}
+
+// look is read by one who holds mu.
+func (d *dashboardNow) look(ctx context.Context, now time.Time) (*overview, error) {
 	if d.fleet == nil || now.Sub(d.fleet.At).Abs() > fleetFor {
 		o, err := d.fleetNow(ctx, now)
 		if err != nil {
 			return nil, err
 		}
-		d.fleet = o
+		d.fleet, d.users = o, false
 	}
 	o := *d.fleet
 	o.Runs, o.Pauses = slices.Clone(o.Runs), slices.Clone(o.Pauses)
@@ -55,7 +76,7 @@ func (d *dashboardNow) forget() {
 // overview is the operator's one screen as the page shows it. It reads the lanes and
 // paths that are on the page, so that a large fleet takes no longer than a small one.
 func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dashboard.Overview, error) {
-	v, err := d.read(ctx, time.Now())
+	v, err := d.readUsers(ctx, time.Now())
 	if err != nil {
 		return dashboard.Overview{}, err
 	}

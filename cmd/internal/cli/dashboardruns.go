@@ -9,6 +9,7 @@ import (
 	"nightshift/cmd/internal/dashboard"
 	"nightshift/jobs"
 	"nightshift/limiter"
+	"nightshift/limiter/gemini"
 )
 
 // runList is a page of the runs.
@@ -29,7 +30,15 @@ func (d *dashboardNow) runList(ctx context.Context, q dashboard.RunsQuery) (v da
 	}
 	v.Found = len(found)
 	o.Runs = onPage(found, q.Page, dashboard.RunsOnList)
-	if o.Lanes, err = d.lim.States(ctx, d.lanesOf(o.Runs)); err != nil {
+	lanes := d.lanesOf(o.Runs)
+	if o.Lanes, err = d.lim.States(ctx, lanes); err != nil {
+		return v, err
+	}
+	var models []string
+	for _, l := range lanes {
+		models = append(models, l.Model)
+	}
+	if o.samples, err = gemini.ReadMeterOf(ctx, d.rdb, d.conf.scope(), gemini.StepMinute, o.lately(), o.At, models...); err != nil {
 		return v, err
 	}
 	if err := d.addEnds(ctx, o.Runs); err != nil {

@@ -170,7 +170,7 @@ func (b *backend) outlook(ctx context.Context, lane limiter.Lane, now time.Time)
 		return outlook{}, err
 	}
 	from := now.Add(-lately).Truncate(time.Minute)
-	if o.samples, err = gemini.ReadMeter(ctx, b.rdb, b.conf.scope(), gemini.StepMinute, from, now); err != nil {
+	if o.samples, err = gemini.ReadMeterOf(ctx, b.rdb, b.conf.scope(), gemini.StepMinute, from, now, lane.Model); err != nil {
 		return outlook{}, err
 	}
 	return o.outlook(s), nil

@@ -45,6 +45,7 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 		return nil, err
 	}
 	for _, gather := range []func(context.Context) error{
+		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
 		func(ctx context.Context) (err error) { o.Others, err = b.otherRuns(ctx); return err },
 		func(ctx context.Context) (err error) { o.Lanes, err = b.laneStates(ctx, ""); return err },
 		func(ctx context.Context) (err error) { o.Spent, err = b.spent(ctx, now); return err },
@@ -59,7 +60,8 @@ func (b *backend) overview(ctx context.Context, now time.Time) (*overview, error
 	return o, nil
 }
 
-// fleetNow is what the screen shows of the fleet, but for its lanes.
+// fleetNow is what the screen shows of the fleet, but for its lanes and who uses them,
+// which are the more the larger it is.
 func (b *backend) fleetNow(ctx context.Context, now time.Time) (*overview, error) {
 	o := &overview{At: now, Project: b.conf.Gemini.Project}
 	for _, gather := range []func(context.Context) error{
@@ -72,7 +74,6 @@ func (b *backend) fleetNow(ctx context.Context, now time.Time) (*overview, error
 		},
 		func(ctx context.Context) (err error) { o.Health, err = b.control().Status(ctx); return err },
 		func(ctx context.Context) (err error) { o.Alerts, _, err = b.control().Firing(ctx); return err },
-		func(ctx context.Context) error { return o.gatherUsers(ctx, b) },
 	} {
 		if err := gather(ctx); err != nil {
 			return nil, err
@@ -95,8 +96,11 @@ func (o *overview) dropEnded() {
 	})
 }
 
+// lately is the beginning of what the screen takes for now.
+func (o *overview) lately() time.Time { return o.At.Add(-lately).Truncate(time.Minute) }
+
 func (o *overview) gatherUsers(ctx context.Context, b *backend) error {
-	from := o.At.Add(-lately).Truncate(time.Minute)
+	from := o.lately()
 	samples, err := gemini.ReadMeter(ctx, b.rdb, b.conf.scope(), gemini.StepMinute, from, o.At)
 	if len(samples) > 0 {
 		from = samples[0].At // what has just begun is not averaged with the silence before

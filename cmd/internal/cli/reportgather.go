@@ -85,7 +85,7 @@ func (b *backend) reportFailed(ctx context.Context, r *runReport) error {
 // reportCost is by the meter's days, which keep money by run: no result is read.
 func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 	zone := b.conf.spendZone()
-	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), r.From.In(zone), r.At.In(zone))
+	samples, err := gemini.ReadMoneyOf(ctx, b.rdb, b.conf.scope(), r.From.In(zone), r.At.In(zone), r.Run.ID)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,10 @@ func (b *backend) reportCost(ctx context.Context, r *runReport) error {
 		return err
 	}
 	for _, s := range samples {
-		if s.Run == r.Run.ID {
-			r.Cost.Known = true
-			r.Cost.addTier(s)
-			r.Cost.Calls, r.Cost.MicroUSD = r.Cost.Calls+s.Calls, r.Cost.MicroUSD+s.MicroUSD
-			r.Cost.Input, r.Cost.Output = r.Cost.Input+s.InputTokens, r.Cost.Output+s.OutputTokens
-		}
+		r.Cost.Known = true
+		r.Cost.addTier(s)
+		r.Cost.Calls, r.Cost.MicroUSD = r.Cost.Calls+s.Calls, r.Cost.MicroUSD+s.MicroUSD
+		r.Cost.Input, r.Cost.Output = r.Cost.Input+s.InputTokens, r.Cost.Output+s.OutputTokens
 	}
 	paid, err := b.store.Paid(ctx, r.Run.ID)
 	r.Cost.MicroUSD = max(r.Cost.MicroUSD, paid) // a worker that is killed counts less
