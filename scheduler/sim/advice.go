@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -10,19 +11,23 @@ import (
 const few = 0.0003
 
 // Advise says what the outcomes mean for those whose night it is. What it proposes it has
-// played: the same night with that change.
-func Advise(s *Scenario, all []*Outcome) (advice []string) {
+// played: the same night with that change. The error is that ctx is done.
+func Advise(ctx context.Context, s *Scenario, all []*Outcome) (advice []string, err error) {
 	ours := Find(all, OursLearned)
 	if first := Find(all, Ours); ours == nil || first != nil && len(s.Traffic) == 0 {
 		ours = first
 	}
 	if ours == nil {
-		return []string{"nightshift itself was not played: nothing can be advised (--policy " + Ours + ")"}
+		return []string{"nightshift itself was not played: nothing can be advised (--policy " + Ours + ")"}, nil
 	}
-	advice = append(advice, s.binds(ours)...)
-	advice = append(advice, s.guarantee(ours)...)
-	advice = append(advice, s.refusals(ours)...)
-	return append(advice, s.rows(ours)...)
+	for _, part := range []func(context.Context, *Outcome) ([]string, error){s.binds, s.guarantee, s.refusals, s.rows} {
+		says, err := part(ctx, ours)
+		if err != nil {
+			return nil, err
+		}
+		advice = append(advice, says...)
+	}
+	return advice, nil
 }
 
 // percent is a part of a limit, in words.
@@ -49,43 +54,46 @@ func (s *Scenario) Binding(o *Outcome) (name string, amount int64) {
 }
 
 // binds names the limit that is used up first.
-func (s *Scenario) binds(o *Outcome) []string {
+func (s *Scenario) binds(_ context.Context, o *Outcome) ([]string, error) {
 	if s.Limits.RPM == 0 || s.Limits.InputTPM == 0 || o.Bulk.Rows == 0 {
-		return nil
+		return nil, nil
 	}
 	calls, tokens := percent(o.MostRPM, s.Limits.RPM), percent(o.MostTPM, s.Limits.InputTPM)
 	if name, _ := s.Binding(o); name == "input_tpm" {
-		return []string{fmt.Sprintf("input_tpm binds: its busiest minute had %.0f %% of it, and %.0f %% of the requests", tokens, calls)}
+		return []string{fmt.Sprintf("input_tpm binds: its busiest minute had %.0f %% of it, and %.0f %% of the requests", tokens, calls)}, nil
 	}
-	return []string{fmt.Sprintf("rpm binds: its busiest minute had %.0f %% of it, and %.0f %% of input_tpm", calls, tokens)}
+	return []string{fmt.Sprintf("rpm binds: its busiest minute had %.0f %% of it, and %.0f %% of input_tpm", calls, tokens)}, nil
 }
 
 // guarantee says which one would have been enough.
-func (s *Scenario) guarantee(o *Outcome) []string {
+func (s *Scenario) guarantee(ctx context.Context, o *Outcome) ([]string, error) {
 	part, limit := s.peak(o)
 	at := s.classIndex("interactive")
 	now := float64(s.classes()[at].GuaranteePPM) / 10_000
 	if o.People.Calls == 0 || o.Bulk.Rows == 0 || part == 0 {
-		return nil
+		return nil, nil
 	}
 	enough := 5 * math.Ceil(1.25*part/5)
 	says := fmt.Sprintf("interactive peaks at %.0f %% of %s", part, limit)
 	if enough >= 95 {
-		return []string{says + ": more than any guarantee can keep free; ask for a higher limit"}
+		return []string{says + ": more than any guarantee can keep free; ask for a higher limit"}, nil
 	}
 	if enough == now {
-		return []string{fmt.Sprintf("%s: its guarantee of %.0f %% fits", says, now)}
+		return []string{fmt.Sprintf("%s: its guarantee of %.0f %% fits", says, now)}, nil
 	}
 	other := s.with("interactive", func(c *Class) { c.Guarantee = new(enough / 100) })
-	tried := Run(other, o.Policy)
+	tried, err := Run(ctx, other, o.Policy)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case enough < now && tried.People.Failed <= o.People.Failed:
-		return []string{fmt.Sprintf("%s: a guarantee of %.0f %% would have been enough (it is %.0f %%); %s", says, enough, now, compared(o, tried))}
+		return []string{fmt.Sprintf("%s: a guarantee of %.0f %% would have been enough (it is %.0f %%); %s", says, enough, now, compared(o, tried))}, nil
 	case enough > now && tried.People.Failed < o.People.Failed:
 		return []string{fmt.Sprintf("%s: with a guarantee of %.0f %% (it is %.0f %%) %d of %d first tries fail instead of %d: nightshift quota set class/interactive guarantee=%.0f%%",
-			says, enough, now, tried.People.Failed, tried.People.Calls, o.People.Failed, enough)}
+			says, enough, now, tried.People.Failed, tried.People.Calls, o.People.Failed, enough)}, nil
 	}
-	return []string{fmt.Sprintf("%s: another guarantee than its %.0f %% would not have been better", says, now)}
+	return []string{fmt.Sprintf("%s: another guarantee than its %.0f %% would not have been better", says, now)}, nil
 }
 
 // compared is how bulk fares otherwise.
@@ -104,13 +112,13 @@ func compared(was, is *Outcome) string {
 }
 
 // refusals says what helps people who were refused.
-func (s *Scenario) refusals(o *Outcome) []string {
+func (s *Scenario) refusals(ctx context.Context, o *Outcome) ([]string, error) {
 	if o.People.FailedShare() <= few {
-		return nil
+		return nil, nil
 	}
 	says := fmt.Sprintf("%d of %d first tries of people fail (%.2f %%)", o.People.Failed, o.People.Calls, 100*o.People.FailedShare())
 	if o.People.Refused < o.People.Failed {
-		return []string{says + ", some at the provider: its faults, or limits that are lower than configured; no setting of nightshift's mends that"}
+		return []string{says + ", some at the provider: its faults, or limits that are lower than configured; no setting of nightshift's mends that"}, nil
 	}
 	best, what := o, ""
 	for _, try := range []struct {
@@ -121,7 +129,11 @@ func (s *Scenario) refusals(o *Outcome) []string {
 		{"floor: 0.2", func(c *Class) { c.Floor = new(0.2) }},
 		{"floor: 0.3", func(c *Class) { c.Floor = new(0.3) }},
 	} {
-		if tried := Run(s.with("interactive", try.change), o.Policy); tried.People.Failed < best.People.Failed {
+		tried, err := Run(ctx, s.with("interactive", try.change), o.Policy)
+		if err != nil {
+			return nil, err
+		}
+		if tried.People.Failed < best.People.Failed {
 			best, what = tried, try.what
 		}
 		if best.People.FailedShare() <= few {
@@ -129,15 +141,15 @@ func (s *Scenario) refusals(o *Outcome) []string {
 		}
 	}
 	if what == "" {
-		return []string{says + ": their spikes are larger than what any setting keeps free"}
+		return []string{says + ": their spikes are larger than what any setting keeps free"}, nil
 	}
-	return []string{fmt.Sprintf("%s: with classes.interactive.%s it is %d; %s", says, what, best.People.Failed, compared(o, best))}
+	return []string{fmt.Sprintf("%s: with classes.interactive.%s it is %d; %s", says, what, best.People.Failed, compared(o, best))}, nil
 }
 
 // rows says what holds bulk up.
-func (s *Scenario) rows(o *Outcome) (advice []string) {
+func (s *Scenario) rows(ctx context.Context, o *Outcome) (advice []string, err error) {
 	if o.Bulk.Rows == 0 {
-		return nil
+		return nil, nil
 	}
 	if left := o.Bulk.Rows - o.Bulk.Done - o.Bulk.Failed; left > 0 {
 		more := time.Duration(float64(left) / max(1, o.Bulk.PerMinute) * float64(time.Minute)).Round(time.Minute)
@@ -146,7 +158,11 @@ func (s *Scenario) rows(o *Outcome) (advice []string) {
 	if o.Used < 0.6 {
 		other := *s
 		other.Workers.Concurrency *= 2
-		if tried := Run(&other, o.Policy); tried.Bulk.PerMinute > 1.1*o.Bulk.PerMinute {
+		tried, err := Run(ctx, &other, o.Policy)
+		if err != nil {
+			return nil, err
+		}
+		if tried.Bulk.PerMinute > 1.1*o.Bulk.PerMinute {
 			advice = append(advice, fmt.Sprintf("the fleet is too small: %d calls at once use %.0f %% of the limit; with worker.concurrency: %d %s",
 				s.Workers.Processes*s.Workers.Concurrency, 100*o.Used, other.Workers.Concurrency, compared(o, tried)))
 		}
@@ -154,7 +170,7 @@ func (s *Scenario) rows(o *Outcome) (advice []string) {
 	if o.Bulk.Failed > 0 {
 		advice = append(advice, fmt.Sprintf("%d rows failed: too large for the limit, or out of their %d attempts", o.Bulk.Failed, s.Workers.Attempts))
 	}
-	return advice
+	return advice, nil
 }
 
 // with is the scenario with a class changed.

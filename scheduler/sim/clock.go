@@ -2,6 +2,7 @@ package sim
 
 import (
 	"container/heap"
+	"context"
 	"time"
 )
 
@@ -36,14 +37,21 @@ func (c *clock) after(d time.Duration, do func()) {
 	heap.Push(&c.queue, event{c.now + max(d, 0), c.seq, do})
 }
 
-// run plays until the end, or until nothing is left.
-func (c *clock) run(end time.Duration) {
-	for len(c.queue) > 0 && c.queue[0].at < end {
+// looksEvery is after how many events run looks whether it is to stop: some milliseconds.
+const looksEvery = 1024
+
+// run plays until the end, or until nothing is left. The error is that ctx is done.
+func (c *clock) run(ctx context.Context, end time.Duration) error {
+	for n := 0; len(c.queue) > 0 && c.queue[0].at < end; n++ {
+		if n%looksEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		e := heap.Pop(&c.queue).(event)
 		c.now = e.at
 		e.do()
 	}
 	c.now = end
+	return nil
 }
 
 // time is the clock's.

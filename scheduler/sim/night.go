@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 
@@ -72,8 +73,8 @@ type fate struct {
 	counted bool
 }
 
-// Run plays the scenario, which was checked, with one policy.
-func Run(s *Scenario, policyName string) *Outcome {
+// Run plays the scenario, which was checked, with one policy. The error is that ctx is done.
+func Run(ctx context.Context, s *Scenario, policyName string) (*Outcome, error) {
 	n := &night{clock: clock{start: s.start}, s: s, chance: s.random(99), out: newOutcome(s, policyName)}
 	n.server = geminitest.MustNew(s.simulated(n.time))
 	n.policy = newPolicy(policyName, s)
@@ -83,9 +84,11 @@ func Run(s *Scenario, policyName string) *Outcome {
 		n.enqueue()
 	}
 	n.come(s.people(), 0)
-	n.run(s.Duration)
+	if err := n.run(ctx, s.Duration); err != nil {
+		return nil, err
+	}
 	n.close()
-	return n.out
+	return n.out, nil
 }
 
 // enqueue plans the rows.

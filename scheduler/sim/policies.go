@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"context"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // The policies, in the order of a table.
@@ -57,15 +59,20 @@ func newPolicy(name string, s *Scenario) policy {
 	return newGated(name, s)
 }
 
-// RunAll plays the scenario with each of its policies, side by side.
-func RunAll(s *Scenario) []*Outcome {
+// RunAll plays the scenario with each of its policies, side by side, and tells of each
+// that is done. The error is that ctx is done.
+func RunAll(ctx context.Context, s *Scenario, done func(policy string)) ([]*Outcome, error) {
 	out := make([]*Outcome, len(s.Policies))
-	var all sync.WaitGroup
+	all, ctx := errgroup.WithContext(ctx)
 	for i, name := range s.Policies {
-		all.Go(func() { out[i] = Run(s, name) })
+		all.Go(func() (err error) {
+			if out[i], err = Run(ctx, s, name); err == nil {
+				done(name)
+			}
+			return err
+		})
 	}
-	all.Wait()
-	return out
+	return out, all.Wait()
 }
 
 // Find gives the outcome of a policy; nil where it was not played.

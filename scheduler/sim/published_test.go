@@ -185,7 +185,7 @@ func TestFleet(t *testing.T) {
 	for _, processes := range []int{1, 2, 4, 7, 10} {
 		s := read(t, "fleet", Ours)
 		s.Workers.Processes = processes
-		o := Run(s, Ours)
+		o := runOne(t, s, Ours)
 		t.Logf("%d workers: most %d rpm, %.0f rows a minute", processes, o.MostRPM, o.Bulk.PerMinute)
 		if o.SentRPM > s.Limits.RPM || o.MostTPM > s.Limits.InputTPM || o.Provider429 > 0 {
 			t.Errorf("%d workers: %d requests and %d tokens in a minute, %d 429s", processes, o.SentRPM, o.MostTPM, o.Provider429)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -31,11 +32,50 @@ func parse(t *testing.T, text string, policies ...string) *Scenario {
 	return s
 }
 
+func runOne(t *testing.T, s *Scenario, policy string) *Outcome {
+	t.Helper()
+	o, err := Run(t.Context(), s, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func runAll(t *testing.T, s *Scenario) []*Outcome {
+	t.Helper()
+	all, err := RunAll(t.Context(), s, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestStopped: a play ends when its context does, in the middle of a night.
+func TestStopped(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if all, err := RunAll(ctx, parse(t, short), func(name string) { t.Errorf("%s was played to its end", name) }); !errors.Is(err, enough) {
+		t.Errorf("%v, %v", all, err)
+	}
+	ctx, cancel = context.WithCancelCause(t.Context())
+	events := 0
+	c := clock{}
+	c.every(time.Second, func() {
+		if events++; events == 10 {
+			cancel(enough)
+		}
+	})
+	if err := c.run(ctx, 1000*time.Hour); !errors.Is(err, enough) || events > 10+looksEvery {
+		t.Errorf("%d events, %v", events, err)
+	}
+}
+
 // play plays a scenario and logs what came of it.
 func play(t *testing.T, s *Scenario) map[string]*Outcome {
 	t.Helper()
 	out := map[string]*Outcome{}
-	for _, o := range RunAll(s) {
+	for _, o := range runAll(t, s) {
 		out[o.Policy] = o
 		t.Logf("%-18s failed %d of %d, p95 %v; %d rows, finish %v, %.0f a minute, came back %.2f; 429s %d, wasted %d, most %d rpm %d tpm, used %.2f",
 			o.Policy, o.People.Failed, o.People.Calls, o.People.P95, o.Bulk.Done, o.Bulk.Finish, o.Bulk.PerMinute, o.Bulk.Reschedules,
@@ -61,8 +101,8 @@ workers: {processes: 1, concurrency: 16}
 func TestSameNight(t *testing.T) {
 	t.Parallel()
 	some := []string{Alone, Retry, ReservedBucket, Ours, OursLearned}
-	a, b := RunAll(parse(t, short, some...)), RunAll(parse(t, short, some...))
-	other := RunAll(parse(t, strings.Replace(short, "seed: 5", "seed: 6", 1), some...))
+	a, b := runAll(t, parse(t, short, some...)), runAll(t, parse(t, short, some...))
+	other := runAll(t, parse(t, strings.Replace(short, "seed: 5", "seed: 6", 1), some...))
 	for i := range a {
 		if !reflect.DeepEqual(a[i], b[i]) {
 			t.Errorf("%s: two plays of one scenario differ: %+v and %+v", a[i].Policy, a[i].People, b[i].People)

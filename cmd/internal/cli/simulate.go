@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ func policyHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func runSimulate(_ context.Context, o *simulateOptions) error {
+func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if o.Example {
 		b, err := sim.Source(exampleScenario)
 		if err == nil {
@@ -77,8 +78,15 @@ func runSimulate(_ context.Context, o *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	all := sim.RunAll(s)
-	r := simulation{Scenario: s.Name, About: s.About, Seed: s.Seed, Outcomes: all, Advice: sim.Advise(s, all)}
+	all, err := sim.RunAll(ctx, s, o.played(len(s.Policies)))
+	if err != nil {
+		return err
+	}
+	advice, err := sim.Advise(ctx, s, all)
+	if err != nil {
+		return err
+	}
+	r := simulation{Scenario: s.Name, About: s.About, Seed: s.Seed, Outcomes: all, Advice: advice}
 	if o.HTML != "" {
 		if err := r.write(o.HTML, s); err != nil {
 			return err
@@ -89,6 +97,16 @@ func runSimulate(_ context.Context, o *simulateOptions) error {
 	}
 	r.tell(o.Out)
 	return nil
+}
+
+// played tells a person who waits how many of the policies are done: they take a minute.
+func (o *simulateOptions) played(all int) func(policy string) {
+	var done atomic.Int32
+	return func(policy string) {
+		if n := done.Add(1); terminal(o.Err) {
+			o.say("%s is played (%d of %d)", policy, n, all)
+		}
+	}
 }
 
 // read finds the scenario and checks it.
