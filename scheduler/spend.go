@@ -13,8 +13,9 @@ import (
 // CapOutlook is a money limit, and where it is going.
 type CapOutlook struct {
 	limiter.CapState
-	// PerHour is what was lately spent in an hour, in micro-dollars: over the last
-	// day as far as it is known, else since the cap's own beginning.
+	// PerHour is what was lately spent in an hour, in micro-dollars: over as long a time
+	// as is asked about, at most the last day; since the cap's own beginning while half
+	// an hour is not known.
 	PerHour int64 `json:"per_hour"`
 	// Since is when the time began that PerHour is the mean of.
 	Since time.Time `json:"since,omitzero"`
@@ -39,6 +40,7 @@ const (
 	seenEvery = time.Hour
 	seenKept  = 25 // a day of them
 	seenLeast = 30 * time.Minute
+	burnLeast = 5 * time.Minute // of a cap that will be full within as much
 )
 
 // Spend gives the money limits with what they are going to.
@@ -108,24 +110,55 @@ func outlook(s limiter.CapState, m spendMark, now time.Time) CapOutlook {
 	if !s.IsCap() {
 		return o
 	}
-	from, used := s.Start, int64(0)
-	if len(m.Seen) > 0 && now.UnixMilli()-m.Seen[0][0] >= seenLeast.Milliseconds() {
-		from, used = time.UnixMilli(m.Seen[0][0]), m.Seen[0][1]
-	}
+	from, perHour := m.pace(s, now)
 	if from.IsZero() {
-		return o // of a cap without a beginning nothing is known yet
-	}
-	passed, left := now.Sub(from), s.End.Sub(now)
-	if passed <= 0 {
 		return o
 	}
-	perHour := float64(max(0, s.Used-used)) / passed.Hours()
+	left := s.End.Sub(now)
 	o.PerHour, o.Since = int64(perHour), from
 	if !s.End.IsZero() {
 		o.AtEnd = s.Used + int64(perHour*max(0, left.Hours()))
 	}
-	if rest := float64(s.Amount - s.Used); perHour > 0 && rest > 0 && (s.End.IsZero() || rest/perHour < left.Hours()) {
-		o.Reached = now.Add(time.Duration(rest / perHour * float64(time.Hour))).Truncate(time.Minute)
+	if in := fullIn(s, perHour); in > 0 && (s.End.IsZero() || in < left) {
+		o.Reached = now.Add(in).Truncate(time.Minute)
 	}
 	return o
+}
+
+// pace is what was spent in an hour, and since when that is the mean; the zero time
+// while nothing is known. What is to come is judged by as long a time before it: what
+// will be full in an hour, or ends in one, by the last hour and not by a day of which
+// most was quiet; what has days to go by the longest time that is known, which has the
+// quiet hours as those days will.
+func (m spendMark) pace(s limiter.CapState, now time.Time) (from time.Time, perHour float64) {
+	for _, seen := range slices.Backward(m.Seen) {
+		at := time.UnixMilli(seen[0])
+		passed := now.Sub(at)
+		if passed < burnLeast {
+			continue
+		}
+		ahead, pace := s.End.Sub(now), float64(max(0, s.Used-seen[1]))/passed.Hours()
+		if in := fullIn(s, pace); in > 0 && (s.End.IsZero() || in < ahead) {
+			ahead = in
+		}
+		if passed >= seenLeast || ahead > 0 && ahead <= passed {
+			from, perHour = at, pace
+		}
+		if ahead > 0 && ahead <= passed {
+			return from, perHour
+		}
+	}
+	if passed := now.Sub(s.Start); from.IsZero() && !s.Start.IsZero() && passed > 0 {
+		return s.Start, float64(max(0, s.Used)) / passed.Hours()
+	}
+	return from, perHour
+}
+
+// fullIn is how long a cap lasts at a pace; 0 where it has no end, or is full.
+func fullIn(s limiter.CapState, perHour float64) time.Duration {
+	rest := float64(s.Amount - s.Used)
+	if perHour <= 0 || rest <= 0 || rest/perHour > farOff.Hours() {
+		return 0
+	}
+	return time.Duration(rest / perHour * float64(time.Hour))
 }

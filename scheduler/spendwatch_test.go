@@ -118,8 +118,8 @@ func TestMoneyStopsAreRemembered(t *testing.T) {
 	}
 }
 
-// TestSpendOutlook: a cap is forecast by what was seen of the last day, or by what
-// was spent since it began.
+// TestSpendOutlook: a cap that has days to go is forecast by what was seen of the last
+// day, or by what was spent since it began.
 func TestSpendOutlook(t *testing.T) {
 	start := time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC)
 	s := limiter.CapState{Limit: limiter.Limit{Unit: limiter.MicroUSD, Window: limiter.Month, Amount: 50_000_000}, Used: 24_000_000, Start: start, End: start.AddDate(0, 1, 0)}
@@ -139,5 +139,41 @@ func TestSpendOutlook(t *testing.T) {
 	s.Used, o = 12_000_000, CapOutlook{}
 	if o = outlook(s, m, now); o.PerHour != 0 || o.AtEnd != 12_000_000 || !o.Reached.IsZero() {
 		t.Errorf("nothing lately: %+v", o)
+	}
+}
+
+// TestSpendPace: what is full or over soon is judged by the last hours, and not by a day
+// or a month of which most was quiet.
+func TestSpendPace(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 9, 8, 0, 0, 0, time.UTC)
+	now := start.Add(21*time.Hour + 30*time.Minute)
+	day := limiter.CapState{Limit: limiter.Limit{Unit: limiter.MicroUSD, Window: limiter.Day, Amount: 100_000_000}, Start: start, End: start.AddDate(0, 0, 1)}
+	month := limiter.CapState{Limit: limiter.Limit{Unit: limiter.MicroUSD, Window: limiter.Month, Amount: 100_000_000}, Start: start.AddDate(0, 0, -8), End: start.AddDate(0, 0, 22)}
+	quiet, burns := spendMark{}, spendMark{} // $10 until the bulk of the last 2 1/2 hours: $20 an hour
+	for h := range 22 {
+		quiet = quiet.seen(10_000_000, start.Add(time.Duration(h)*time.Hour))
+		burns = burns.seen(10_000_000+20_000_000*int64(max(0, h-19)), start.Add(time.Duration(h)*time.Hour))
+	}
+	fresh := spendMark{}.seen(10_000_000, now.Add(-10*time.Minute))
+	for name, c := range map[string]struct {
+		of      limiter.CapState
+		m       spendMark
+		used    int64
+		since   time.Duration // before now
+		perHour int64
+		reached time.Duration // from now; 0: not before its end
+	}{
+		"a day that bulk began to spend": {day, burns, 60_000_000, 150 * time.Minute, 20_000_000, 2 * time.Hour},
+		"a month that it spends":         {month, burns, 60_000_000, 150 * time.Minute, 20_000_000, 2 * time.Hour},
+		"a day that goes on as it went":  {day, quiet, 10_000_000, 150 * time.Minute, 0, 0},
+		"a leader that has just begun":   {month, fresh, 90_000_000, 10 * time.Minute, 480_000_000, 75 * time.Second},
+	} {
+		c.of.Used = c.used
+		o := outlook(c.of, c.m, now)
+		at := now.Add(c.reached).Truncate(time.Minute)
+		if !o.Since.Equal(now.Add(-c.since)) || o.PerHour != c.perHour || o.Reached.Equal(at) != (c.reached > 0) {
+			t.Errorf("%s: %d an hour since %s, reached %s", name, o.PerHour, o.Since, o.Reached)
+		}
 	}
 }
