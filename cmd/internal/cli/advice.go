@@ -61,10 +61,8 @@ func (o *overview) adviseHealth() {
 }
 
 func (o *overview) adviseLanes(conf *loaded) {
+	o.adviseBroken(conf)
 	for _, l := range o.Lanes {
-		if b := l.Broken(); b != nil {
-			o.add("bad", "nightshift resume bulk", "%s: %s", l.Lane.Model, conf.breakerSentence(b, o.At))
-		}
 		if t := worker.NoWay(o.Fleet, l.Lane.String()); t != nil {
 			o.add("bad", "nightshift doctor", "%s: the provider cannot be reached (%s) since %s; rows wait", l.Lane.Model, t.Why, clock(t.Since, o.At))
 		}
@@ -72,6 +70,45 @@ func (o *overview) adviseLanes(conf *loaded) {
 			o.add("bad", "", "%s: %s", l.Lane.Model, conf.restSentence(c, o.At))
 		}
 	}
+}
+
+// adviseBroken says once what holds several lanes back for the same reason, and names
+// once the command that stands beside it.
+func (o *overview) adviseBroken(conf *loaded) {
+	const command = "nightshift resume bulk"
+	said, models := []string{}, map[string][]string{}
+	for _, l := range o.Lanes {
+		b := l.Broken()
+		if b == nil {
+			continue
+		}
+		s := without(conf.breakerSentence(b, o.At), command)
+		if models[s] == nil {
+			said = append(said, s)
+		}
+		models[s] = append(models[s], l.Lane.Model)
+	}
+	for _, s := range said {
+		o.add("bad", command, "%s: %s", listed(models[s]), s)
+	}
+}
+
+// without is a text of clauses without those that name a command.
+func without(text, command string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "; "), func(clause string) bool {
+		return strings.Contains(clause, "`"+command+"`")
+	}), "; ")
+}
+
+// mostListed bounds how many names a sentence has.
+const mostListed = 3
+
+// listed are names in a sentence: "a, b and 12 more".
+func listed(names []string) string {
+	if more := len(names) - mostListed; more > 0 {
+		return strings.Join(names[:mostListed], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (o *overview) adviseFleet(b *backend) {
@@ -161,6 +198,15 @@ func (o *overview) firing(node string) bool {
 	})
 }
 
+// broken tells that an event is of a breaker that is open still, of which adviseBroken
+// says the same: the event has its words.
+func (o *overview) broken(text string) bool {
+	return slices.ContainsFunc(o.Lanes, func(l limiter.LaneState) bool {
+		b := l.Broken()
+		return b != nil && b.Detail != "" && strings.Contains(text, b.Detail)
+	})
+}
+
 // adviseAlerts has what the leader found, and repeats what somebody should have looked
 // at in the last half hour: of one thing the latest.
 func (o *overview) adviseAlerts() {
@@ -176,7 +222,7 @@ func (o *overview) adviseAlerts() {
 		}
 	}
 	for _, e := range o.Events {
-		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && e.At.Equal(last[e.Subject]) && !o.firing(e.Subject) && !o.stopped(e.Subject) {
+		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && e.At.Equal(last[e.Subject]) && !o.firing(e.Subject) && !o.stopped(e.Subject) && !o.broken(e.Text) {
 			o.add("warn", "nightshift events --kind alert", "%s (%s)", eventText(e, time.Local), clock(e.Happened(), o.At))
 		}
 	}

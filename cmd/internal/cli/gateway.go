@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,10 +107,13 @@ func (c GatewayConfig) server() gateway.Server {
 // ready says whether calls can be admitted: the shared state is there and has limits.
 func (b *backend) ready(ctx context.Context) error {
 	lanes, err := b.lim.Lanes(ctx)
-	if err == nil && len(lanes) == 0 {
-		err = errors.New("no lane has limits")
+	switch {
+	case err != nil:
+		return cmp.Or(b.redisGone(err), err)
+	case len(lanes) == 0:
+		return errors.New("no lane has limits; see: nightshift init")
 	}
-	return err
+	return nil
 }
 
 // warnGateway says what would surprise the callers.

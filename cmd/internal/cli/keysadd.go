@@ -57,7 +57,7 @@ func (o *keysOptions) make(cmd *cobra.Command, how func(context.Context, *gatewa
 			return nil, err
 		}
 		o.tell(be, who, limits)
-		return &limiter.Event{Subject: who.Name, Text: fmt.Sprintf("key %s (%s) for class %s; %s", who.Name, who.ID, who.Class, calledFor(who))}, nil
+		return &limiter.Event{Subject: who.Name, Text: fmt.Sprintf("key %s (%s) for class %s; %s; %s", who.Name, who.ID, who.Class, calledFor(who), onBehalf(who.Path))}, nil
 	})
 }
 
@@ -65,10 +65,21 @@ func (o *keysOptions) make(cmd *cobra.Command, how func(context.Context, *gatewa
 // standard error what follows.
 func (o *keysOptions) tell(be *backend, who gateway.Identity, limits []limiter.Override) {
 	fmt.Fprintln(o.Out, orElse(o.Secret, who.ID))
-	o.say("%s (%s): class %s; %s; limits of its own: %s", who.ID, who.Name, who.Class, calledFor(who), limitsText(limits, "none"))
+	o.say("%s (%s): class %s; %s; %s; limits of its own: %s", who.ID, who.Name, who.Class, calledFor(who), onBehalf(who.Path), limitsText(limits, "none"))
 	if o.Secret != "" {
 		o.say("The key is shown this once. Clients send it as x-goog-api-key, or as ?key= or Authorization: Bearer, to %s", be.conf.gatewayURL())
 		return
 	}
 	o.say("Calls that come with this key through the gateway now count so; set the clients' base URL to %s and change nothing else", be.conf.gatewayURL())
+}
+
+// onBehalf says for which tenant a key's calls count.
+func onBehalf(p limiter.Path) string {
+	switch {
+	case p.Tenant == "":
+		return "no tenant"
+	case p.Team == "":
+		return "tenant " + p.Tenant
+	}
+	return fmt.Sprintf("tenant %s, team %s", p.Tenant, p.Team)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 
 	"nightshift/limiter/gateway"
@@ -37,8 +36,7 @@ func (b *backend) tellScheduler(ctx context.Context, to *watched, s *scheduler.S
 // tellGateway says when calls can be admitted, as the gateway's own /readyz does.
 func (b *backend) tellGateway(to *watched, g *gateway.Gateway) {
 	to.readyWhen(func(ctx context.Context) (map[string]any, error) {
-		err := g.Ready(ctx)
-		return nil, cmp.Or(b.redisGone(err), err)
+		return nil, g.Ready(ctx)
 	})
 }
 
