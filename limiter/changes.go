@@ -258,9 +258,6 @@ func (c Config) weightSettings() (out []setting) {
 	return out
 }
 
-// tenths is a share that was worked out, to the tenth of a per cent.
-func tenths(ppm int64) string { return percent((ppm + 500) / 1000 * 1000) }
-
 // percent is a share for people: "10 %", "2.5 %".
 func percent(ppm int64) string {
 	return strconv.FormatFloat(float64(ppm)/10_000, 'f', -1, 64) + " %"

@@ -60,5 +60,5 @@ type Lowering struct {
 
 // String is for people: "lowered by 12 % until " and an Instant.
 func (l Lowering) String() string {
-	return fmt.Sprintf("lowered by %s until %s", tenths(l.PPM), Instant(l.Until))
+	return fmt.Sprintf("lowered by %s until %s", Share(l.PPM), Instant(l.Until))
 }

@@ -2,6 +2,8 @@ package limiter
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 )
@@ -23,6 +25,45 @@ func Dollars(micro int64) string {
 	}
 	cents := (micro + 5_000) / 10_000
 	return fmt.Sprintf("%s$%s.%02d", sign, humanize.Comma(cents/100), cents%100)
+}
+
+// Share is a share in ppm that was worked out or set, for people: to the tenth of a per
+// cent where it has one: "25 %", "2.5 %". What is something is not nothing.
+func Share(ppm int64) string {
+	if ppm > 0 && ppm < 500 {
+		return "<0.1 %"
+	}
+	return percent((ppm + 500) / 1000 * 1000)
+}
+
+// Length is a length of time for people, in two units at most: "90 ms", "1.5 s",
+// "1 min 20 s", "7 h 30 min", "3 days 4 h".
+func Length(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second && d%time.Second != 0:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return units(d, time.Minute, "min", time.Second, "s")
+	case d < 2*day:
+		return units(d, time.Hour, "h", time.Minute, "min")
+	}
+	return units(d, day, "days", time.Hour, "h")
+}
+
+// units writes a length of time in a large unit and what is left of it in a small one.
+func units(d, large time.Duration, ofLarge string, small time.Duration, ofSmall string) string {
+	d = d.Round(small)
+	var parts []string
+	if n := d / large; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", n, ofLarge))
+	}
+	if n := d % large / small; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", n, ofSmall))
+	}
+	return strings.Join(parts, " ")
 }
 
 // Percent is a part of a whole for people, to the tenth of a per cent. What is

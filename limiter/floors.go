@@ -123,5 +123,5 @@ func (v laneView) learnedFloor(d, i int) (string, bool) {
 
 // roughly is an amount as a share of a limit, to a tenth of a percent.
 func roughly(amount, limit int64) string {
-	return tenths(amount * million / limit)
+	return Share(amount * million / limit)
 }

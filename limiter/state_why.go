@@ -50,7 +50,7 @@ func (v laneView) explain(d, i int, c *ClassUse) {
 		if slowed := part(p.inside, share); s.cap == 0 || slowed < s.cap {
 			c.Cap = slowed
 		}
-		why = append(why, fmt.Sprintf("at most %s now: %s", tenths(share), least.says()))
+		why = append(why, fmt.Sprintf("at most %s now: %s", Share(share), least.says()))
 	}
 	if s.cap > 0 || (least.Class != "" && p.window.sliding()) {
 		c.Room = min(c.Room, max(0, c.Cap-c.Used))

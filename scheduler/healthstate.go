@@ -123,8 +123,8 @@ func (r Rules) pausing(s State, l Look) (State, []Action) {
 		return r.ramp(s, l)
 	}
 	if l.Bad && l.At.Sub(s.Since) >= r.GiveUp {
-		text := fmt.Sprintf("not caused by bulk: still unhealthy after a pause of %s (%s); bulk goes on at %.3g %% until callers are well",
-			l.At.Sub(s.Since).Round(time.Second), l.Why, float64(r.TricklePPM)/10_000)
+		text := fmt.Sprintf("not caused by bulk: still unhealthy after a pause of %s (%s); bulk goes on at %s until callers are well",
+			l.At.Sub(s.Since).Round(time.Second), l.Why, limiter.Share(r.TricklePPM))
 		return s.enter(Trickle, l), []Action{{limiter.EventAlert, text}}
 	}
 	return s, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
@@ -101,7 +102,7 @@ func (x *Ramps) Start(ctx context.Context, r gemini.Ramp) (gemini.Ramp, error) {
 	if err != nil {
 		return r, err
 	}
-	x.note(ctx, gemini.EventRamp, r.Scope, x.Owner, fmt.Sprintf("%s begins at %s, all within %s", about(r), Share(r.SharePPM()), r.Over))
+	x.note(ctx, gemini.EventRamp, r.Scope, x.Owner, fmt.Sprintf("%s begins at %s, all within %s", about(r), limiter.Share(r.SharePPM()), r.Over))
 	return r, nil
 }
 
@@ -112,7 +113,7 @@ func (x *Ramps) Hold(ctx context.Context, r gemini.Ramp, why string) (gemini.Ram
 			return &RampPhaseError{r, "hold", "nothing moves that could be held"}
 		}
 		return nil
-	}, func(r gemini.Ramp) string { return "is held at " + Share(r.SharePPM()) })
+	}, func(r gemini.Ramp) string { return "is held at " + limiter.Share(r.SharePPM()) })
 }
 
 // Resume lets a ramp go on from where it is, also one that was bad: it stands
@@ -124,7 +125,7 @@ func (x *Ramps) Resume(ctx context.Context, r gemini.Ramp) (gemini.Ramp, error) 
 			return &RampPhaseError{r, "resume", "only one that is held or bad can go on; `nightshift ramp start` begins another one"}
 		}
 		return nil
-	}, func(r gemini.Ramp) string { return "goes on at " + Share(r.SharePPM()) })
+	}, func(r gemini.Ramp) string { return "goes on at " + limiter.Share(r.SharePPM()) })
 }
 
 // Rollback takes all calls back to the old model, also of a ramp that has finished.
@@ -145,7 +146,7 @@ func (x *Ramps) Finish(ctx context.Context, r gemini.Ramp, now bool) (gemini.Ram
 		case !r.Active():
 			return &RampPhaseError{r, "finish", "there is nothing to finish"}
 		case !r.Last() && !now:
-			return &RampPhaseError{r, "finish", fmt.Sprintf("%s of the callers are moved; wait for all of them, or move them at once with --now", Share(r.SharePPM()))}
+			return &RampPhaseError{r, "finish", fmt.Sprintf("%s of the callers are moved; wait for all of them, or move them at once with --now", limiter.Share(r.SharePPM()))}
 		}
 		return nil
 	}, func(r gemini.Ramp) string { return "is finished: all calls go to " + r.To })

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"nightshift/limiter"
@@ -71,7 +69,7 @@ func (w RampRules) moving(r gemini.Ramp, v rampVerdict, step time.Duration, limi
 	switch {
 	case r.Bad >= w.Bad:
 		next := enterRamp(r, gemini.RampBad, r.Looked)
-		return next, []Action{{gemini.EventRamp, fmt.Sprintf("%s stands still at %s: %s", about(r), Share(r.SharePPM()), v.why)}}
+		return next, []Action{{gemini.EventRamp, fmt.Sprintf("%s stands still at %s: %s", about(r), limiter.Share(r.SharePPM()), v.why)}}
 	case v.why != "":
 		return r, nil
 	}
@@ -81,7 +79,7 @@ func (w RampRules) moving(r gemini.Ramp, v rampVerdict, step time.Duration, limi
 	}
 	if !r.Last() {
 		next := toStep(r, r.Step+1, r.Looked)
-		return next, []Action{{gemini.EventRamp, fmt.Sprintf("%s goes from %s to %s", about(r), Share(r.SharePPM()), Share(next.SharePPM()))}}
+		return next, []Action{{gemini.EventRamp, fmt.Sprintf("%s goes from %s to %s", about(r), limiter.Share(r.SharePPM()), limiter.Share(next.SharePPM()))}}
 	}
 	if r.Told {
 		return r, nil
@@ -96,24 +94,19 @@ func (w RampRules) standing(r gemini.Ramp, v rampVerdict) (gemini.Ramp, []Action
 	switch {
 	case r.Good >= w.Good:
 		next := enterRamp(r, gemini.RampMoving, r.Looked)
-		return next, []Action{{gemini.EventRamp, fmt.Sprintf("%s goes on at %s: the moved calls are well", about(r), Share(r.SharePPM()))}}
+		return next, []Action{{gemini.EventRamp, fmt.Sprintf("%s goes on at %s: the moved calls are well", about(r), limiter.Share(r.SharePPM()))}}
 	case r.Bad < w.Back || !v.worse:
 		return r, nil
 	case r.Step > 0:
 		next := toStep(r, r.Step-1, r.Looked)
-		text := fmt.Sprintf("%s goes back from %s to %s: %s", about(r), Share(r.SharePPM()), Share(next.SharePPM()), v.why)
+		text := fmt.Sprintf("%s goes back from %s to %s: %s", about(r), limiter.Share(r.SharePPM()), limiter.Share(next.SharePPM()), v.why)
 		return next, []Action{{gemini.EventRamp, text}, {limiter.EventAlert, fmt.Sprintf("%s. Only `nightshift ramp rollback %s` takes it back altogether", text, r.Scope)}}
 	case r.Told:
 		return r, nil
 	}
 	r.Told = true
 	return r, []Action{{limiter.EventAlert, fmt.Sprintf("%s is bad at its first step, %s: %s. `nightshift ramp rollback %s` takes it back",
-		about(r), Share(r.SharePPM()), v.why, r.Scope)}}
+		about(r), limiter.Share(r.SharePPM()), v.why, r.Scope)}}
 }
 
 func about(r gemini.Ramp) string { return fmt.Sprintf("ramp %s (%s to %s)", r.Scope, r.From, r.To) }
-
-// Share is a share for people, to the tenth of a per cent: "25 %", "2.5 %".
-func Share(ppm int64) string {
-	return strconv.FormatFloat(math.Round(float64(ppm)/1000)/10, 'f', -1, 64) + " %"
-}

@@ -149,7 +149,7 @@ func (m *moving) within(d time.Duration, what string, phase gemini.RampPhase, pe
 			return time.Since(begin)
 		}
 		if time.Since(begin) > d {
-			m.Fatalf("%s: not within %s, it is %s at %s: %s", what, d, r.Phase, Share(r.SharePPM()), r.Why)
+			m.Fatalf("%s: not within %s, it is %s at %s: %s", what, d, r.Phase, limiter.Share(r.SharePPM()), r.Why)
 		}
 	}
 }

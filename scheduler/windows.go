@@ -139,7 +139,7 @@ func (w *Windows) tell(ctx context.Context, shares map[string]int64, inForce map
 			continue
 		}
 		_, until := w.Of[name].At(now)
-		kind, text := limiter.EventThrottle, fmt.Sprintf("class %s has %.4g %% of the limits by its %s", name, float64(ppm)/10_000, w.detail(name, until))
+		kind, text := limiter.EventThrottle, fmt.Sprintf("class %s has %s of the limits by its %s", name, limiter.Share(ppm), w.detail(name, until))
 		switch ppm {
 		case 0:
 			kind, text = limiter.EventPause, fmt.Sprintf("class %s is closed by its %s", name, w.detail(name, until))

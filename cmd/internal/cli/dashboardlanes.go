@@ -148,7 +148,7 @@ func limitNotes(l limiter.LimitState, now time.Time) (notes []string) {
 			why = "the provider was short of capacity"
 		}
 		notes = append(notes, fmt.Sprintf("%s is lowered by %s: %s; all of it is back at %s if it refuses no more",
-			l.Name, wholePercent(float64(w.PPM)/ppm), why, clock(w.Until, now)))
+			l.Name, limiter.Share(w.PPM), why, clock(w.Until, now)))
 	}
 	if l.Shadow {
 		notes = append(notes, fmt.Sprintf("%s is in shadow and refuses nothing; it would have refused %s", l.Name, plural(int(l.Shadowed), "call")))

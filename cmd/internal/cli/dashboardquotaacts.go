@@ -126,14 +126,14 @@ func (b *backend) rampAction(name, title, question string, do func(context.Conte
 	if question != "" {
 		a.Preview = func(ctx context.Context, _ dashboard.Viewer, form url.Values) (string, error) {
 			r, err := b.rampOf(ctx, form)
-			return fmt.Sprintf(question, rampTitle(r), scheduler.Share(r.SharePPM()), r.From), err
+			return fmt.Sprintf(question, rampTitle(r), limiter.Share(r.SharePPM()), r.From), err
 		}
 	}
 	return a
 }
 
 func rampNow(r gemini.Ramp) string {
-	return fmt.Sprintf("%s of the callers, %s", scheduler.Share(r.SharePPM()), rampState(r))
+	return fmt.Sprintf("%s of the callers, %s", limiter.Share(r.SharePPM()), rampState(r))
 }
 
 func (b *backend) rampActions() []dashboard.Action {
@@ -177,7 +177,7 @@ func (b *backend) rampStartAction() dashboard.Action {
 				return "", err
 			}
 			return fmt.Sprintf("Move calls of %s from %s to %s? It begins at once with %s of the callers, and all are moved after %s of good time.", r.Scope, r.From, r.To,
-				scheduler.Share(r.Steps[0]), o.Over), nil
+				limiter.Share(r.Steps[0]), o.Over), nil
 		},
 		Do: func(ctx context.Context, by dashboard.Viewer, form url.Values) (out dashboard.Outcome, err error) {
 			var said strings.Builder
@@ -189,7 +189,7 @@ func (b *backend) rampStartAction() dashboard.Action {
 			if err := o.start(ctx, b, r); err != nil {
 				return out, err
 			}
-			out.After = scheduler.Share(r.Steps[0]) + " of the callers go to " + r.To
+			out.After = limiter.Share(r.Steps[0]) + " of the callers go to " + r.To
 			out.Said = oneSentence(said.String())
 			return out, nil
 		},
@@ -263,7 +263,7 @@ func (b *backend) addCaps(ctx context.Context, v *dashboard.SteerView, now time.
 func (b *backend) addRamps(ctx context.Context, v *dashboard.SteerView) error {
 	all, err := b.ramps("").Store.Ramps(ctx)
 	for _, r := range all {
-		x := dashboard.RampView{Scope: r.Scope.String(), From: r.From, To: r.To, Share: scheduler.Share(r.SharePPM()), State: rampState(r), Why: r.Why, Active: r.Active(), Held: r.Phase == gemini.RampHeld}
+		x := dashboard.RampView{Scope: r.Scope.String(), From: r.From, To: r.To, Share: limiter.Share(r.SharePPM()), State: rampState(r), Why: r.Why, Active: r.Active(), Held: r.Phase == gemini.RampHeld}
 		if r.Moved > 0 {
 			x.State += fmt.Sprintf(", %s calls moved", humanize.Comma(r.Moved))
 		}

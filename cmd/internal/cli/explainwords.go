@@ -169,7 +169,7 @@ func (w explainWords) users(e *explained) string {
 	var parts []string
 	for _, u := range e.Users[:min(3, len(e.Users))] {
 		parts = append(parts, fmt.Sprintf("%s (%s) with %s of the requests and %s of the tokens",
-			u.Feature, u.Class, wholePercent(u.RequestsShare), wholePercent(u.TokensShare)))
+			u.Feature, u.Class, shareText(u.RequestsShare), shareText(u.TokensShare)))
 	}
 	return fmt.Sprintf("Most of the last minute: %s.", strings.Join(parts, ", "))
 }

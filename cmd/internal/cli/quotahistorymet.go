@@ -7,6 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
@@ -81,9 +82,9 @@ func number(n int64) string { return humanize.Comma(n) }
 func millis(n int64) string {
 	d := time.Duration(n) * time.Millisecond
 	if d < time.Second { // a short wait is none the less one
-		return lengthWords(d)
+		return limiter.Length(d)
 	}
-	return lengthWords(d.Round(time.Second))
+	return limiter.Length(d.Round(time.Second))
 }
 
 // countWords are counts in a line: "lane rpm 812, paused 3".

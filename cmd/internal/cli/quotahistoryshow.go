@@ -17,7 +17,7 @@ import (
 )
 
 func (v *historyView) print(w io.Writer, d *gemini.HistoryData, now time.Time) {
-	fmt.Fprintf(w, "%s%s from %s to %s, in steps of %s\n", v.unitWords(), ofModel(v.Model), clock(v.From, now), clock(limiter.Earlier(v.To, now), now), lengthWords(d.Step))
+	fmt.Fprintf(w, "%s%s from %s to %s, in steps of %s\n", v.unitWords(), ofModel(v.Model), clock(v.From, now), clock(limiter.Earlier(v.To, now), now), limiter.Length(d.Step))
 	fmt.Fprintln(w, v.chart())
 	fmt.Fprintln(w)
 	v.table().render(w)
@@ -56,7 +56,7 @@ func (v *historyView) amount(n float64) string {
 	case v.Unit == "usd" || v.Unit == "cache_saved_usd":
 		return usd(int64(n))
 	case v.Unit == "waited_ms":
-		return lengthWords(time.Duration(n) * time.Millisecond)
+		return limiter.Length(time.Duration(n) * time.Millisecond)
 	case n < 10 && n != float64(int64(n)):
 		return strconv.FormatFloat(n, 'f', 1, 64)
 	}

@@ -90,7 +90,7 @@ func lineTable(leaves []limiter.LeafState) *dataTable {
 			t.row(fmt.Sprintf("and %d more", len(leaves)-i), "", "", "", "", "", "")
 			break
 		}
-		weight, share := fmt.Sprint(l.Weight), wholePercent(float64(l.SharePPM)/ppm)
+		weight, share := fmt.Sprint(l.Weight), limiter.Share(l.SharePPM)
 		if l.SharePPM == 0 {
 			weight, share = "", "in place"
 		}

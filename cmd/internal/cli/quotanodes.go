@@ -115,7 +115,7 @@ func (f *factory) printNotes(whose string, limits []limiter.LimitState) {
 				why = "the provider was short of capacity"
 			}
 			fmt.Fprintf(f.Out, "%s%s is lowered by %s after %s; all of it is back at %s if it refuses no more\n",
-				whose, l.Name, wholePercent(float64(w.PPM)/ppm), why, clock(w.Until, f.now()))
+				whose, l.Name, limiter.Share(w.PPM), why, clock(w.Until, f.now()))
 		}
 		if l.Shadow {
 			fmt.Fprintf(f.Out, "%s%s is in shadow and refuses nothing; it would have refused %s\n", whose, l.Name, plural(int(l.Shadowed), "call"))

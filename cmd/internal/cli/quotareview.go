@@ -164,10 +164,10 @@ func (r *quotaReview) reserveTable() *dataTable {
 	t := newTable("CLASS", "FULLEST", "LIMIT", "AT", "FLOOR", "GUARANTEE", "ENOUGH", "REFUSED BY US").numeric(1, 4, 5, 6, 7)
 	for _, v := range r.Reserves {
 		if v.Model == "" {
-			t.row(v.Class, "no call", "", "", wholePercent(v.Floor), wholePercent(v.Guarantee), "", v.Refused)
+			t.row(v.Class, "no call", "", "", shareText(v.Floor), shareText(v.Guarantee), "", v.Refused)
 			continue
 		}
-		t.row(v.Class, percent(v.Peak), v.Limit+" of "+v.Model, cellClock(v.PeakAt, r.To), wholePercent(v.Floor), wholePercent(v.Guarantee), wholePercent(v.Enough), humanize.Comma(v.Refused))
+		t.row(v.Class, percent(v.Peak), v.Limit+" of "+v.Model, cellClock(v.PeakAt, r.To), shareText(v.Floor), shareText(v.Guarantee), shareText(v.Enough), humanize.Comma(v.Refused))
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
 )
@@ -110,7 +111,7 @@ func newRampHoldCmd(f *factory) *cobra.Command {
 	cmd, _ := newRampAct(f, "hold", "Keep a ramp's share as it is until it is resumed", "", func(ctx context.Context, o *rampOptions, _ *backend, x *scheduler.Ramps, r gemini.Ramp) error {
 		r, err := x.Hold(ctx, r, reason)
 		if err == nil {
-			fmt.Fprintf(o.Out, "%s is held at %s; nightshift ramp resume %s lets it go on.\n", rampTitle(r), scheduler.Share(r.SharePPM()), r.Scope)
+			fmt.Fprintf(o.Out, "%s is held at %s; nightshift ramp resume %s lets it go on.\n", rampTitle(r), limiter.Share(r.SharePPM()), r.Scope)
 		}
 		return err
 	})
@@ -124,7 +125,7 @@ func newRampResumeCmd(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(o.Out, "%s goes on at %s.\n", rampTitle(r), scheduler.Share(r.SharePPM()))
+		fmt.Fprintf(o.Out, "%s goes on at %s.\n", rampTitle(r), limiter.Share(r.SharePPM()))
 		return o.warnUnwatched(ctx, be)
 	})
 	return cmd

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
-	"nightshift/scheduler"
 )
 
 // rampRow is a ramp as --output json prints it.
@@ -71,7 +71,7 @@ func (o *overview) gatherRamps(ctx context.Context, b *backend) error {
 
 // sentence is the ramp in a line of the operator's screen.
 func (r rampRow) sentence(watched bool) string {
-	s := fmt.Sprintf("ramp %s: %s of the callers go to %s instead of %s; %s", r.Scope, scheduler.Share(r.SharePPM), r.To, r.From, r.State)
+	s := fmt.Sprintf("ramp %s: %s of the callers go to %s instead of %s; %s", r.Scope, limiter.Share(r.SharePPM), r.To, r.From, r.State)
 	if r.Why != "" {
 		s += " (" + r.Why + ")"
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
 )
@@ -44,7 +45,7 @@ func (f *factory) printRamps(all []gemini.Ramp) error {
 	t := newTable("SCOPE", "FROM", "TO", "SHARE", "STATE", "SINCE", "WHY").numeric(3)
 	rows := []rampRow{}
 	for _, r := range all {
-		t.row(r.Scope, r.From, r.To, scheduler.Share(r.SharePPM()), rampState(r), clock(stateSince(r), f.now()), r.Why)
+		t.row(r.Scope, r.From, r.To, limiter.Share(r.SharePPM()), rampState(r), clock(stateSince(r), f.now()), r.Why)
 		rows = append(rows, rampRowOf(r))
 	}
 	if len(all) == 0 && f.opts.output != "json" {
@@ -120,7 +121,7 @@ func dashIf(none bool, d time.Duration) string {
 func (o *rampOptions) describeRamp(r gemini.Ramp, l gemini.RampLimits, s scheduler.Status) {
 	now := o.now()
 	line := func(format string, a ...any) { fmt.Fprintf(o.Out, format+"\n", a...) }
-	line("%s: %s of the callers since %s; %s since %s", rampTitle(r), scheduler.Share(r.SharePPM()), clock(r.Changed, now), rampState(r), clock(stateSince(r), now))
+	line("%s: %s of the callers since %s; %s since %s", rampTitle(r), limiter.Share(r.SharePPM()), clock(r.Changed, now), rampState(r), clock(stateSince(r), now))
 	if r.Why != "" {
 		line("why: %s", r.Why)
 	}
@@ -166,15 +167,15 @@ func rampNext(r gemini.Ramp, l gemini.RampLimits, now time.Time) string {
 	case r.Last():
 		return "next: ready to be finished after " + strings.Join(wants, " and ")
 	case len(wants) == 0:
-		return fmt.Sprintf("next: %s once a look finds the moved calls well", scheduler.Share(r.Steps[r.Step+1]))
+		return fmt.Sprintf("next: %s once a look finds the moved calls well", limiter.Share(r.Steps[r.Step+1]))
 	}
-	return fmt.Sprintf("next: %s after %s", scheduler.Share(r.Steps[r.Step+1]), strings.Join(wants, " and "))
+	return fmt.Sprintf("next: %s after %s", limiter.Share(r.Steps[r.Step+1]), strings.Join(wants, " and "))
 }
 
 func sharesText(steps []int64) string {
 	var out []string
 	for _, s := range steps {
-		out = append(out, scheduler.Share(s))
+		out = append(out, limiter.Share(s))
 	}
 	return strings.Join(out, ", ")
 }
@@ -188,7 +189,7 @@ func keptTogether(s gemini.RampSticky) string {
 
 func holdText(l gemini.RampLimits) string {
 	return fmt.Sprintf("%s refused; %s failed or %s with another answer, more than of those that stay; p95 %s, first token %s, or %.3g × those that stay (from %s on)",
-		scheduler.Share(l.RefusedPPM), scheduler.Share(l.FailedPPM), scheduler.Share(l.DegradedPPM), seconds(l.P95), seconds(l.FirstToken),
+		limiter.Share(l.RefusedPPM), limiter.Share(l.FailedPPM), limiter.Share(l.DegradedPPM), seconds(l.P95), seconds(l.FirstToken),
 		float64(l.SlowerPPM)/ppm, plural(int(l.Samples), "call"))
 }
 

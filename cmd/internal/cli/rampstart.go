@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gateway"
 	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
@@ -85,13 +86,13 @@ func (o *rampStartOptions) start(ctx context.Context, be *backend, r gemini.Ramp
 		return err
 	}
 	o.deed.about("ramp " + rampTitle(r))
-	o.deed.changed("all calls go to "+r.From, scheduler.Share(r.SharePPM())+" of the callers go to "+r.To)
+	o.deed.changed("all calls go to "+r.From, limiter.Share(r.SharePPM())+" of the callers go to "+r.To)
 	for _, named := range []struct{ flag, name, model string }{{"from", o.From, r.From}, {"to", o.To, r.To}} {
 		if named.name != "" && gemini.NormalizeModel(named.name) != named.model {
 			o.say("note: --%s %s stands for %s: the ramp keeps to that model", named.flag, named.name, named.model)
 		}
 	}
-	fmt.Fprintf(o.Out, "%s begins at %s of the callers; all are moved after %s of good time.\n", rampTitle(r), scheduler.Share(r.SharePPM()), r.Over)
+	fmt.Fprintf(o.Out, "%s begins at %s of the callers; all are moved after %s of good time.\n", rampTitle(r), limiter.Share(r.SharePPM()), r.Over)
 	o.say("Watch it: nightshift ramp show %s. Take it back: nightshift ramp rollback %s", r.Scope, r.Scope)
 	o.advise(be.conf, r)
 	return o.warnUnwatched(ctx, be)

@@ -68,7 +68,7 @@ func TestReportSaysWhatToDoFirst(t *testing.T) {
 	for _, format := range []string{"terminal", "markdown", "html"} {
 		out := rendered(t, sampleReport(), format)
 		at := -1
-		for _, want := range []string{"Ended 06:05 UTC after 8.1 h: 9,884 of 10,000 rows are good, 116 are not.", "nightshift retry catalog --only schema", "nightshift retry catalog --only safety",
+		for _, want := range []string{"Ended 06:05 UTC after 8 h 5 min: 9,884 of 10,000 rows are good, 116 are not.", "nightshift retry catalog --only schema", "nightshift retry catalog --only safety",
 			"What failed", "Cost", "$11.12 for 10,212 calls; expected were $9.00 to $12.00, so that it is within.", "Where the time went", "for quota", "Quota over the time", "used on average", "those who wait saw", "48,120", "What happened", "(3 times)"} {
 			i := strings.Index(out[at+1:], want)
 			if i < 0 {
@@ -240,7 +240,7 @@ func TestReportDeadline(t *testing.T) {
 		{false, 36, 0, 4, 0, "(36 s late, 4 rows open)"},
 		{false, 36, 120, 4, 0, "(36 s late, 4 rows open, done about 15:23 UTC)"},
 		{false, -300, 40, 4, 0, "(40 s late by the forecast)"},
-		{false, -300, -60, 4, 0, "(60 s early by the forecast)"},
+		{false, -300, -60, 4, 0, "(1 min early by the forecast)"},
 		{false, -300, 0, 4, 0, "(when it is done is not known yet)"},
 	} {
 		at := func(s int) time.Time { return deadline.Add(time.Duration(s) * time.Second) }

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 )
 
 // reportPage is a report as people read it, before it is laid out for a terminal, as
@@ -91,7 +92,7 @@ func (r *runReport) lead() string {
 		rows += ", " + humanize.Comma(r.Bad) + " are not"
 	}
 	if r.Ended {
-		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), lengthWords(r.To.Sub(r.From)), rows)
+		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), limiter.Length(r.To.Sub(r.From)), rows)
 	}
 	s := fmt.Sprintf("Still open: %s, %s are to come (%s).", rows, humanize.Comma(r.Open), strings.TrimRight(orElse(r.Stands, r.Phase), "."))
 	if !r.ETA.IsZero() {
@@ -141,9 +142,9 @@ func (r *runReport) deadlineWords(deadline time.Time) string {
 	}
 	switch d := end.Sub(deadline).Round(time.Second); {
 	case d > 0:
-		return " (" + lengthWords(d) + " late" + open + ")"
+		return " (" + limiter.Length(d) + " late" + open + ")"
 	case d < 0:
-		return " (" + lengthWords(-d) + " early" + open + ")"
+		return " (" + limiter.Length(-d) + " early" + open + ")"
 	}
 	return " (on time" + open + ")"
 }
@@ -179,9 +180,9 @@ func (r *runReport) lateWords(meant time.Time) string {
 	}
 	switch d := end.Sub(meant); {
 	case d > time.Minute:
-		return " (" + lengthWords(d) + " late)"
+		return " (" + limiter.Length(d) + " late)"
 	case d < -time.Minute:
-		return " (" + lengthWords(-d) + " early)"
+		return " (" + limiter.Length(-d) + " early)"
 	}
 	return " (on time)"
 }

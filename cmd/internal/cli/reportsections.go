@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"nightshift/jobs"
+	"nightshift/limiter"
 )
 
 // stateWords are the rows by state, in the order of their way.
@@ -178,7 +179,7 @@ func (r *runReport) waitSection() pageSection {
 	s.Table = newTable(head...).numeric(1, 2, 3)
 	for _, w := range r.Waits {
 		cells := []any{orElse(waitCauses[w.Cause], w.Cause), percent(float64(w.MS) / float64(sum)), humanize.CommafWithDigits(float64(w.MS)/3_600_000, 1),
-			lengthWords(time.Duration(w.MS/rows) * time.Millisecond)}
+			limiter.Length(time.Duration(w.MS/rows) * time.Millisecond)}
 		s.Table.row(cells[:len(head)]...)
 	}
 	return s

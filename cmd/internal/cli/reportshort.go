@@ -3,12 +3,14 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"nightshift/limiter"
 )
 
 // short are the few lines that stand at the end of a `run`: time and money against what
 // was expected, what failed, and where to read more.
 func (r *runReport) short() []string {
-	line := "took " + lengthWords(r.To.Sub(r.From))
+	line := "took " + limiter.Length(r.To.Sub(r.From))
 	if r.Cost.Known && r.Cost.Calls > 0 {
 		line += fmt.Sprintf(" and %s for %s", usd(r.Cost.MicroUSD), callsOf(r.Cost.Calls))
 		if p := r.Planned; p != nil && p.Cost != nil && p.Rows > 0 {

@@ -142,16 +142,3 @@ func mendWords(c *cause) string {
 	}
 	return ". Again"
 }
-
-// wait is a length of time in words that can be said of a night.
-func lengthWords(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 100*time.Second:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 100*time.Minute:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.1f h", d.Hours())
-}

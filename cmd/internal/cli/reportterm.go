@@ -9,6 +9,8 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/guptarohit/asciigraph"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"nightshift/limiter"
 )
 
 // pageWidth is what a report is laid out for on a terminal.
@@ -99,7 +101,7 @@ func (q reportQuota) caption(z *time.Location) string {
 		limit = humanize.Comma(q.Least) + " to " + limit
 	}
 	return fmt.Sprintf("%s of %s, limit %s: %s used on average, %s at most (%s). One step is %s.", q.Limit, q.Model, limit,
-		percent(q.Average), percent(q.Peak), q.PeakAt.In(z).Format("Mon 15:04 MST"), lengthWords(time.Duration(q.StepMS)*time.Millisecond))
+		percent(q.Average), percent(q.Peak), q.PeakAt.In(z).Format("Mon 15:04 MST"), limiter.Length(time.Duration(q.StepMS)*time.Millisecond))
 }
 
 // ascii draws all use, and below it that of people, in percent of the limit.

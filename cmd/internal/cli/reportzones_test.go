@@ -52,7 +52,7 @@ func TestReportSaysItsZones(t *testing.T) {
 	r.Run.Spec.Steer.Deadline = at.Add(9 * time.Hour)
 	r.Events = []reportEvent{{Event: limiter.Event{At: at.Add(time.Hour), Kind: limiter.EventPause, Text: "run night is closed by its window until 2026-11-30T23:30:00Z"}, Times: 1}}
 	out := rendered(t, r, "markdown")
-	for _, want := range []string{"Ended 15:00 JST after ", "enqueued: 07:00 JST", "expected end: 14:00 JST (60 min late)", "deadline: 16:00 JST (60 min early)",
+	for _, want := range []string{"Ended 15:00 JST after ", "enqueued: 07:00 JST", "expected end: 14:00 JST (1 h late)", "deadline: 16:00 JST (1 h early)",
 		"| AT (Asia/Tokyo) | WHAT |", "| 08:00 | run night is closed by its window until 08:30 JST |"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

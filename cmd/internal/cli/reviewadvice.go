@@ -115,7 +115,7 @@ func (r *quotaReview) adviseOutside(in reviewInput) {
 		if now := outside[l.Model]; l.Binds && now > leastOutside && sent >= reviewCalls && refused == 0 && l.Peak > 0.9*(1-now) {
 			r.add("note", fmt.Sprintf("nightshift quota set %s outside=%.0f%%", shellWord(l.Model), leastOutside*100),
 				"%s was used up to %s of its %s and the provider refused nothing: nobody seems to use the %s that are left outside",
-				l.Model, wholePercent(l.Peak), l.Limit, wholePercent(now))
+				l.Model, shareText(l.Peak), l.Limit, shareText(now))
 		}
 	}
 }

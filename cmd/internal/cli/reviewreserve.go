@@ -71,22 +71,17 @@ func (in reviewInput) peakOf(lane limiter.Lane, l limiter.Limit, class string) (
 func (r reserveReview) sentence(now time.Time) string {
 	switch {
 	case r.Model == "":
-		return fmt.Sprintf("nobody called as %s: its guarantee of %s was never needed", r.Class, wholePercent(r.Guarantee))
+		return fmt.Sprintf("nobody called as %s: its guarantee of %s was never needed", r.Class, shareText(r.Guarantee))
 	case r.Enough < r.Guarantee:
 		return fmt.Sprintf("%s peaks at %s of %s (%s, %s): a guarantee of %s would have been enough, it is %s",
-			r.Class, wholePercent(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), wholePercent(r.Enough), wholePercent(r.Guarantee))
+			r.Class, shareText(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), shareText(r.Enough), shareText(r.Guarantee))
 	case r.Refused > 0 && r.Enough > r.Guarantee:
 		return fmt.Sprintf("%s peaks at %s of %s (%s, %s) and was refused %d times: its guarantee is %s",
-			r.Class, wholePercent(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), r.Refused, wholePercent(r.Guarantee))
+			r.Class, shareText(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), r.Refused, shareText(r.Guarantee))
 	}
 	return fmt.Sprintf("%s peaks at %s of %s (%s, %s): its guarantee of %s fits",
-		r.Class, wholePercent(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), wholePercent(r.Guarantee))
+		r.Class, shareText(r.Peak), r.Limit, r.Model, clock(r.PeakAt, now), shareText(r.Guarantee))
 }
 
-// wholePercent is a share as one says it: without a fraction from one per cent on.
-func wholePercent(share float64) string {
-	if p := share * 100; p != 0 && p < 1 {
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", share*100)
-}
+// shareText is a part as one says it, without a tenth of a per cent that it does not have.
+func shareText(part float64) string { return limiter.Share(int64(math.Round(part * ppm))) }

@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"nightshift/limiter"
@@ -221,24 +219,9 @@ func (c ChartView) TableNote() string {
 		n = max(n, len(l.Values))
 	}
 	per := time.Duration(max(1, (n+tableRows-1)/tableRows)) * c.Step
-	words := "means of " + lengthOf(per)
+	words := "means of " + limiter.Length(per)
 	if c.Sum {
-		words = "sums of " + lengthOf(per)
+		words = "sums of " + limiter.Length(per)
 	}
 	return words
-}
-
-// lengthOf is a step in full: "1 min 20 s".
-func lengthOf(d time.Duration) string {
-	var parts []string
-	for _, u := range []struct {
-		name string
-		of   time.Duration
-	}{{"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
-		if n := d / u.of; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
-		}
-		d %= u.of
-	}
-	return strings.Join(parts, " ")
 }

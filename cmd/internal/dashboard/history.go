@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"nightshift/limiter"
 )
 
 // HistoryQuery is what of the history is asked for, as `nightshift quota history` takes
@@ -78,7 +80,7 @@ func (d *Dashboard) historyPage() page {
 func (v HistoryView) wrong() string { return v.Problem }
 
 // StepWords is how long a step is.
-func (v HistoryView) StepWords() string { return lengthOf(v.Step) }
+func (v HistoryView) StepWords() string { return limiter.Length(v.Step) }
 
 // CSV is where the page's figures are, every step of them.
 func (s *shown) CSV() string { return "/history.csv?" + s.Query.Encode() }
