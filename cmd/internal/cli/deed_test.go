@@ -25,7 +25,7 @@ var looksOnly = []string{
 	"quota", "quota show", "quota explain", "quota who", "quota history", "quota review", "spend", "spend show", "spend price", "spend forecast",
 	"health", "health show", "events", "alerts", "alerts test", "hooks", "hooks test", "ramp", "ramp list", "ramp show", "worker", "gateway",
 	"scheduler", "schedules", "dashboard", "gemini-sim", "init", "doctor", "config", "config check", "config show", "keys", "keys list",
-	"tenants", "tenants list", "tenants show", "tenants usage",
+	"tenants", "tenants list", "tenants show", "tenants usage", "simulate", "version", "licenses",
 }
 
 // TestEveryCommandIsADeedOrALook: a new command that changes something is not forgotten
