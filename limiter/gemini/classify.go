@@ -21,6 +21,10 @@ type Answer struct {
 	Err    error
 }
 
+// mostEvidence is the bytes of one note of a verdict's evidence: it goes into
+// results, records and logs.
+const mostEvidence = 300
+
 // Classify says what a failed answer means. It decides on structure (details,
 // reasons, codes, whatever they are wrapped in), takes the worst of several
 // violations, and reads the message only where nothing else tells. An answer
@@ -41,6 +45,9 @@ func Classify(a Answer, now time.Time) Verdict {
 	v := e.judge()
 	if len(v.Evidence) == 0 {
 		v.Evidence = []string{fmt.Sprintf("status %d", e.status)}
+	}
+	for i, s := range v.Evidence { // names of quotas are what the answer says they are
+		v.Evidence[i] = clip(Redact(s), mostEvidence)
 	}
 	if v.RetryAt.IsZero() && v.RetryAfter > 0 {
 		v.RetryAt = now.Add(v.RetryAfter)
@@ -84,7 +91,7 @@ func (e *evidence) judge() Verdict {
 
 // errorVerdict is for calls that got no answer.
 func errorVerdict(err error) Verdict {
-	v := Verdict{Kind: Backoff, Scope: ScopeModel, Reason: "connection", Evidence: []string{clip(Redact(err.Error()), 300)}}
+	v := Verdict{Kind: Backoff, Scope: ScopeModel, Reason: "connection", Evidence: []string{clip(Redact(err.Error()), mostEvidence)}}
 	var timeout net.Error
 	var dial *net.OpError
 	var dns *net.DNSError

@@ -119,7 +119,7 @@ func quota(e *evidence) (Verdict, bool) {
 		return none, false
 	}
 	note := decided.evidence()
-	worst.Bucket, worst.Evidence = NormalizeModel(decided.model), append([]string{note}, e.others(note)...)
+	worst.Bucket, worst.Evidence = namedModel(decided.model), append([]string{note}, e.others(note)...)
 	if e.hints.longest > 0 {
 		worst.Evidence = append(worst.Evidence, fmt.Sprintf("hint %s", e.hints.longest))
 	}
@@ -128,6 +128,14 @@ func quota(e *evidence) (Verdict, bool) {
 
 // mostNotes of a verdict are given, then how many more there are.
 const mostNotes = 8
+
+// namedModel is the model that a violation names; "" for what can be none.
+func namedModel(model string) string {
+	if model = NormalizeModel(Redact(model)); validModel(model) {
+		return model
+	}
+	return ""
+}
 
 // others are notes of the violations that did not decide.
 func (e *evidence) others(decided string) (notes []string) {

@@ -52,9 +52,9 @@ func (e *events) open(p []byte, ended bool) []byte {
 	switch {
 	case bytes.HasPrefix(p, dataPrefix):
 		p = p[len(dataPrefix):]
-		e.begin(p)
+		e.begin()
 	case len(p) > 0 && (p[0] == '{' || p[0] == '[' || p[0] == '<'):
-		e.begin(p)
+		e.begin()
 	case ended && len(bytes.TrimSpace(p)) == 0:
 		e.blank()
 	case ended || len(p) >= len(dataPrefix) || !bytes.HasPrefix(dataPrefix, p):
@@ -66,10 +66,11 @@ func (e *events) open(p []byte, ended bool) []byte {
 }
 
 // begin starts the next document, or goes on in one that is continued on
-// another data line.
-func (e *events) begin(p []byte) {
+// another data line. The "[DONE]" with which some front ends end a stream is a
+// list without an answer to the scanner.
+func (e *events) begin() {
 	e.at = inData
-	if !e.scan.begun() && !bytes.Equal(bytes.TrimSpace(p), []byte("[DONE]")) {
+	if !e.scan.begun() {
 		e.scan.reset()
 	}
 }
