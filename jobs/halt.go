@@ -68,7 +68,7 @@ func (h *Halt) share(value string) (ok bool) {
 	}
 	h.SharePPM = int64(math.Round(p * 10_000))
 	h.Of, ok = haltCount(of, maxHaltOf)
-	return ok
+	return ok && h.SharePPM > 0 && h.SharePPM < 1_000_000
 }
 
 func haltCount(text string, most int64) (int64, bool) {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 )
@@ -36,12 +38,16 @@ func (j *jsonlReader) next() (rec record, p *Problem, err error) {
 		if err != nil {
 			return rec, nil, err
 		}
-		text = bytes.TrimSpace(text)
-		if len(text) == 0 {
+		line := text
+		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
 		rec = record{line: j.line, object: text}
 		p, err := j.check(rec)
+		if p != nil && p.Column > 0 { // it counts the object's bytes
+			begin := len(line) - len(bytes.TrimLeftFunc(line, unicode.IsSpace))
+			p.Column = max(1, utf8.RuneCount(line[:min(begin+p.Column, len(line))]))
+		}
 		j.some = true
 		if p != nil {
 			rec.raw, rec.object = rec.object, nil
