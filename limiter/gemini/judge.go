@@ -50,11 +50,11 @@ func incomplete(a *answer) *Verdict {
 
 // passing is a fault of the way or the back end that another try may not meet.
 func passing(reason, evidence string) *Verdict {
-	return &Verdict{Kind: Backoff, Scope: ScopeModel, Reason: reason, Evidence: []string{evidence}}
+	return &Verdict{Kind: Backoff, Scope: ScopeModel, Reason: reason, Evidence: []string{clip(Redact(evidence), mostEvidence)}}
 }
 
 func forJob(kind Kind, reason, evidence string) *Verdict {
-	return &Verdict{Kind: kind, Scope: ScopeJob, Reason: reason, Evidence: []string{evidence}}
+	return &Verdict{Kind: kind, Scope: ScopeJob, Reason: reason, Evidence: []string{clip(Redact(evidence), mostEvidence)}}
 }
 
 // finishVerdict reads blockReason and finishReason by what they mean for a row

@@ -43,7 +43,7 @@ func FuzzPrices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		book, err := ReadPrices(strings.NewReader(string(text)))
 		if err != nil {
-			if strings.TrimSpace(err.Error()) == "" || len(err.Error()) > 2000+4*len(text) {
+			if strings.TrimSpace(err.Error()) == "" || len(err.Error()) > 2000+12*len(text) {
 				t.Errorf("%q: %d bytes of error", text, len(err.Error()))
 			}
 			return

@@ -50,8 +50,11 @@ type RefusedError struct {
 // Error is the reason.
 func (e *RefusedError) Error() string { return "refused: " + e.Why }
 
+// mostWhy is how long a refusal may be, which quotes what was asked for.
+const mostWhy = 500
+
 func refuse(status int, format string, args ...any) error {
-	return &RefusedError{Status: status, Why: Redact(fmt.Sprintf(format, args...))}
+	return &RefusedError{Status: status, Why: clip(Redact(fmt.Sprintf(format, args...)), mostWhy)}
 }
 
 // routeOf reads a request's URL. Both the path as sent and the path as decoded

@@ -55,8 +55,10 @@ func (e *events) open(p []byte, ended bool) []byte {
 		e.begin()
 	case len(p) > 0 && (p[0] == '{' || p[0] == '[' || p[0] == '<'):
 		e.begin()
-	case ended && len(bytes.TrimSpace(p)) == 0:
+	case ended && (len(p) == 0 || string(p) == "\r"):
 		e.blank()
+	case string(p) == "\r":
+		return nil // a line feed may follow
 	case ended || len(p) >= len(dataPrefix) || !bytes.HasPrefix(dataPrefix, p):
 		e.at = inOther
 	default:

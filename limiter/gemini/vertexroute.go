@@ -66,7 +66,7 @@ func splitVertex(path string) (version, rest string, err error) {
 
 // notVertex is a 404 that says what is served.
 func notVertex(format string, args ...any) error {
-	return &RefusedError{Status: http.StatusNotFound, Why: Redact(fmt.Sprintf(format, args...)), Served: vertexServed}
+	return &RefusedError{Status: http.StatusNotFound, Why: clip(Redact(fmt.Sprintf(format, args...)), mostWhy), Served: vertexServed}
 }
 
 // parse reads "/v1beta1/projects/P/locations/L/publishers/google/models/NAME:METHOD",
