@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -113,10 +114,12 @@ func (p *windowParser) zone(part string, at int) string {
 	if !ok {
 		return part
 	}
+	at += len(rest) + len(" in ")
+	at += len(name) - len(strings.TrimLeftFunc(name, unicode.IsSpace))
 	name = strings.TrimSpace(name)
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
-		p.fail(at+strings.Index(part, " in ")+4, name, "no such time zone; want a name such as Europe/Berlin")
+		p.fail(at, name, "no such time zone; want a name such as Europe/Berlin")
 		return rest
 	}
 	p.w.zone, p.w.named = zone, true
@@ -177,8 +180,9 @@ func (p *windowParser) clocks(s string, at int) (from, to int) {
 const dayMinutes = 24 * 60
 
 func (p *windowParser) clock(s string, at int) int {
-	s = strings.TrimSpace(s)
-	if s == "24:00" {
+	trimmed := strings.TrimSpace(s)
+	at += strings.Index(s, trimmed)
+	if s = trimmed; s == "24:00" {
 		return dayMinutes
 	}
 	t, err := time.Parse("15:04", s)
