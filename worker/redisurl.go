@@ -112,6 +112,9 @@ func (u *redisURL) setHosts(authority, path string) error {
 		if _, _, err := net.SplitHostPort(h); err != nil {
 			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
 		}
+		if _, _, err := net.SplitHostPort(h); err != nil {
+			return errors.New("a host cannot be read; want NAME:PORT, or [ADDRESS]:PORT for IPv6")
+		}
 		u.hosts = append(u.hosts, h)
 	}
 	if len(u.hosts) > 1 && !u.sentinel && !u.cluster {
