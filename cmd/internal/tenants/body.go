@@ -2,13 +2,14 @@ package tenants
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -87,7 +88,7 @@ func ofJSON(err error) error {
 	}
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "json: unknown field "); ok {
-		return wrong(cut(strings.Trim(name, `"`)), "there is no such field")
+		return wrong(cmp.Or(cut(strings.Trim(name, `"`)), `""`), "there is no such field")
 	}
 	return wrong("body", "%s", strings.TrimPrefix(text, "json: "))
 }
@@ -157,8 +158,8 @@ func (v *visit) number(name string, otherwise, least, most int) (int, error) {
 	if text == "" {
 		return otherwise, nil
 	}
-	var n int
-	if _, err := fmt.Sscanf(text+"\n", "%d\n", &n); err != nil || n < least || n > most {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
 		return 0, at(inQuery, wrong(name, "%q: want a number from %d to %d", cut(text), least, most))
 	}
 	return n, nil
