@@ -86,7 +86,9 @@ func (s *Store) change(ctx context.Context, run string, by SetBy, names []string
 	if err != nil {
 		return was, now, false, fmt.Errorf("change: %w", err)
 	}
-	was.Rows, now.Rows = m.Rows, m.Rows
+	for _, r := range []*Run{&was, &now} { // what is no part of the record
+		r.Rows, r.Dropped, r.Planned = m.Rows, m.Dropped, m.Planned
+	}
 	return was, now, integer(out[0]) == 1, nil
 }
 

@@ -167,6 +167,32 @@ func TestWindowIsToldOnce(t *testing.T) {
 	s.wantEvents(limiter.EventLimits, 3, "(unset by the run's window)")
 }
 
+// TestWindowIsOneForAll: who changes a setting finds the same part of the lane for the run
+// as the leader, also where the rows' size, as planned, decides it.
+func TestWindowIsOneForAll(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) { x.Window = "00:00-24:00@50%" })
+	lane, err := limiter.ParseLane(testLane)
+	s.must(err)
+	s.must(s.lim.Configure(s.ctx(), limiter.Config{Scope: testScope, Classes: testClasses,
+		Lanes: []limiter.LaneConfig{{Lane: lane, Limits: limiter.Limits{RPM: 1000, InputTPM: 2_000_000}, Lend: "now"}}}))
+	s.must(s.store.Expect(s.ctx(), s.run.ID, jobs.Planned{Rows: 10, Input: jobs.Span{Mid: 100_000}, Output: jobs.Span{Mid: 10}}))
+	s.must(s.Look(s.ctx()))
+	before, err := s.lim.Overrides(s.ctx())
+	s.must(err)
+	s.now = s.now.Add(time.Second)
+	_, is, err := s.store.Change(s.ctx(), s.run.ID, jobs.SetBy{By: "ada"}, []string{jobs.SetDeadline}, func(x *jobs.Spec) error {
+		x.Steer.Deadline = s.now.Add(8 * time.Hour)
+		return nil
+	})
+	s.must(err)
+	s.must(s.Apply(s.ctx(), is))
+	after, err := s.lim.Overrides(s.ctx())
+	s.must(err)
+	if len(before) != 1 || len(after) != 1 || before[0].Value != after[0].Value {
+		t.Errorf("the leader sets %+v, who changes the deadline %+v", before, after)
+	}
+}
+
 // TestPassedDeadlineIsTold: a deadline that a person moves before anybody looked is told
 // of all the same, and once.
 func TestPassedDeadlineIsTold(t *testing.T) {
