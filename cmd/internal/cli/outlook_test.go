@@ -219,6 +219,47 @@ func TestPaceOfAnIdleFleet(t *testing.T) {
 	}
 }
 
+// TestPaceAfterAPause: what ended of a run while it was paused, or in the rest of the
+// minute in which it went on, says nothing slower of it than the time in which it could
+// work does.
+func TestPaceAfterAPause(t *testing.T) {
+	t.Parallel()
+	second := func(m, s int) time.Time { return at(8, m).Add(time.Duration(s) * time.Second) }
+	sample := func(m int, good int64) gemini.UsageSample {
+		return gemini.UsageSample{At: at(8, m), Model: "m", Class: "bulk", Feature: "tags", Good: good}
+	}
+	paused := func(from, to time.Time) []limiter.Closing {
+		return []limiter.Closing{{By: limiter.ByPause, From: from, To: to}, {By: limiter.ByThrottle, From: at(7, 0)}}
+	}
+	for _, c := range []struct {
+		name     string
+		closings []limiter.Closing
+		updated  time.Time
+		samples  []gemini.UsageSample
+		now      time.Time
+		want     float64
+	}{
+		{"a pause in whole minutes and halves", paused(second(0, 30), second(3, 30)), at(7, 0),
+			[]gemini.UsageSample{sample(0, 30), sample(3, 30), sample(4, 60)}, at(8, 5), 60},
+		{"a straggler in a paused minute", paused(at(8, 1), at(8, 3)), at(7, 0),
+			[]gemini.UsageSample{sample(0, 60), sample(1, 1), sample(3, 60)}, at(8, 4), 60},
+		{"a pause that lasts", paused(second(1, 30), time.Time{}), at(7, 0),
+			[]gemini.UsageSample{sample(0, 60), sample(1, 30)}, second(2, 30), 60},
+		{"rows that a retry brought to an idle run", nil, second(3, 40),
+			[]gemini.UsageSample{sample(0, 60), sample(3, 20), sample(4, 60)}, at(8, 5), 60},
+		{"rows that came to a busy one", nil, second(1, 40),
+			[]gemini.UsageSample{sample(0, 60), sample(1, 30), sample(2, 30)}, at(8, 3), 40},
+		{"a throttle is no pause", paused(at(7, 0), at(7, 1)), at(7, 0), []gemini.UsageSample{sample(0, 60), sample(1, 30)}, at(8, 2), 45},
+	} {
+		run := openRun("r", jobs.Normal, 100)
+		run.Created, run.updated, run.closings = at(7, 0), c.updated, c.closings
+		o := &overview{At: c.now, Runs: []runStatus{run}, samples: c.samples}
+		if got := math.Round(o.pace()["m"]); got != c.want {
+			t.Errorf("%s: %v rows a minute, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // TestOutlookThroughANode: a run goes no faster than a limit of its tenant lets it,
 // and shares that with the tenant's other runs.
 func TestOutlookThroughANode(t *testing.T) {

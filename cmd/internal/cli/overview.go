@@ -133,38 +133,3 @@ func (b *backend) laneStates(ctx context.Context, model string) ([]limiter.LaneS
 	}
 	return states, nil
 }
-
-// pace is how many rows a minute came through of each model, in the minutes in
-// which any did: a run that has just begun is not slow. Only whole minutes in which
-// an open run had rows count: a lane without jobs was idle, not slow. Less than a
-// minute says nothing.
-func (o *overview) pace() map[string]float64 {
-	good, minutes := map[string]int64{}, map[string]map[time.Time]bool{}
-	for _, s := range o.samples {
-		if s.Good == 0 || !slices.ContainsFunc(o.Runs, func(r runStatus) bool { return r.wasOpen(s) }) {
-			continue
-		}
-		good[s.Model] += s.Good
-		if minutes[s.Model] == nil {
-			minutes[s.Model] = map[time.Time]bool{}
-		}
-		minutes[s.Model][s.At] = true
-	}
-	pace := map[string]float64{}
-	for model, n := range good {
-		passed := time.Duration(len(minutes[model])) * time.Minute
-		if now := o.At.Truncate(time.Minute); minutes[model][now] {
-			passed -= time.Minute - o.At.Sub(now) // the minute of now is not over
-		}
-		if passed >= time.Minute {
-			pace[model] = float64(n) / passed.Minutes()
-		}
-	}
-	return pace
-}
-
-// wasOpen says that a sample may be of the run's rows, which were there for all of
-// its minute and are not at their end.
-func (r runStatus) wasOpen(s gemini.UsageSample) bool {
-	return r.counts.Open() > 0 && r.Class == s.Class && r.Feature == s.Feature && !s.At.Before(r.Created)
-}

@@ -85,6 +85,7 @@ type runStatus struct {
 	nodes    []limiter.NodeState // with limits, on its way; of open runs
 	gates    []gate              // timetables that its rows go by
 	late     int64               // calls of a cancelled run that may still end
+	closings []limiter.Closing   // when it was closed; of open runs
 	deadline time.Time
 	expires  time.Time // the same, where it ends the rows that are open then
 	project  string    // another one, whose run this is; "" for our own
@@ -113,6 +114,9 @@ func (b *backend) runStatus(ctx context.Context, r jobs.Run, pauses []limiter.Pa
 			return runStatus{}, err
 		}
 		st.hold, st.Hold = h, h.why
+		if st.closings, err = b.closingsOf(ctx, r); err != nil {
+			return runStatus{}, err
+		}
 	}
 	for s := jobs.Queued; s < jobs.NumStates; s++ {
 		if counts[s] > 0 {
