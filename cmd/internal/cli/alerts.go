@@ -43,7 +43,7 @@ func (b *backend) alertWatch(control *scheduler.Control, owner string) *schedule
 type shownAlerts struct {
 	Firing  []scheduler.Alert `json:"firing"`
 	Seen    time.Time         `json:"seen,omitzero"` // when a scheduler looked last
-	Watched bool              `json:"watched"`       // a scheduler looks
+	Watched bool              `json:"watched"`       // a scheduler leads, and looks
 	Told    []string          `json:"told"`          // hooks that are told
 }
 
@@ -56,21 +56,33 @@ func showAlerts(ctx context.Context, f *factory) error {
 		return err
 	}
 	defer be.close()
-	firing, seen, err := be.control().Firing(ctx)
+	now := f.now()
+	v, err := be.alerts(ctx, now)
 	if err != nil {
 		return err
 	}
-	now := f.now()
-	v := shownAlerts{Firing: firing, Seen: seen, Watched: now.Sub(seen) < alertsStale, Told: []string{}}
-	for _, h := range be.conf.alertHooks() {
-		v.Told = append(v.Told, h.Name)
-	}
 	f.sayAlerts(v, now)
 	t := newTable("SINCE", "ALERT", "WHAT", "WHAT HELPS")
-	for _, a := range firing {
+	for _, a := range v.Firing {
 		t.row(clock(a.Since, now), a.Kind, told(a.Text, now), a.Command)
 	}
 	return f.print(t, v)
+}
+
+func (b *backend) alerts(ctx context.Context, now time.Time) (shownAlerts, error) {
+	firing, seen, err := b.control().Firing(ctx)
+	if err != nil {
+		return shownAlerts{}, err
+	}
+	members, err := b.control().Members(ctx)
+	if err != nil {
+		return shownAlerts{}, err
+	}
+	v := shownAlerts{Firing: firing, Seen: seen, Watched: isLed(members) && now.Sub(seen) < alertsStale, Told: []string{}}
+	for _, h := range b.conf.alertHooks() {
+		v.Told = append(v.Told, h.Name)
+	}
+	return v, nil
 }
 
 // sayAlerts says what the table cannot.

@@ -44,6 +44,29 @@ func TestAlertsOfAFleet(t *testing.T) {
 	}
 }
 
+// TestAlertsWithoutAScheduler: when nobody leads any more, what was seen seconds ago does
+// not say that nothing needs a look.
+func TestAlertsWithoutAScheduler(t *testing.T) {
+	t.Parallel()
+	s := newSteered(t)
+	now := time.Now()
+	s.check(s.be.alertWatch(s.be.control(), "me").Look(t.Context(), 1))
+	v, err := s.be.alerts(t.Context(), now)
+	s.check(err)
+	v.Firing = nil
+	var out bytes.Buffer
+	f := &factory{streams: &streams{Out: &out, Err: &out}}
+	f.sayAlerts(v, now)
+	if v.Watched || !strings.Contains(out.String(), "warning: no scheduler has looked since ") || strings.Contains(out.String(), "nothing needs a look") {
+		t.Errorf("%+v: %s", v, out.String())
+	}
+	out.Reset()
+	v.Watched = true
+	if f.sayAlerts(v, now); !strings.Contains(out.String(), "nothing needs a look (as of ") {
+		t.Error(out.String())
+	}
+}
+
 // TestAlertsTest sends a sample to those who are told of alerts, and to no other.
 func TestAlertsTest(t *testing.T) {
 	var got []string

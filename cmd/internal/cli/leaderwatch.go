@@ -40,9 +40,8 @@ func (b *backend) watchLeader(ctx context.Context) {
 
 // look says once that nobody leads, and once that somebody does again.
 func (w *leaderWatch) look(members []scheduler.Member, now time.Time) {
-	led := len(members) > 0 && members[0].Fence > 0
 	switch {
-	case led:
+	case isLed(members):
 		if w.said {
 			w.log.Info("a scheduler leads again", "leader", members[0].Name())
 		}
@@ -55,3 +54,6 @@ func (w *leaderWatch) look(members []scheduler.Member, now time.Time) {
 			"since", w.alone, "remedy", "nightshift scheduler")
 	}
 }
+
+// isLed says that one of the schedulers leads: it is the first of them.
+func isLed(members []scheduler.Member) bool { return len(members) > 0 && members[0].Fence > 0 }
