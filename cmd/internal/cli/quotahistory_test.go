@@ -47,6 +47,15 @@ func TestHistoryView(t *testing.T) {
 	}
 }
 
+// TestHistoryOfNothing: what there was none of has no chart, whose axis would be of millionths.
+func TestHistoryOfNothing(t *testing.T) {
+	t.Parallel()
+	v := (&historyOptions{By: "tenant", Unit: "cache_saved_usd"}).view(hourOfUse())
+	if got := v.chart(); got != "Nothing of it in this time." {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestHistoryCSV has a line for each step and group that has anything; a name is no formula.
 func TestHistoryCSV(t *testing.T) {
 	t.Parallel()

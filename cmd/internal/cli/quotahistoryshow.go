@@ -63,15 +63,18 @@ func (v *historyView) amount(n float64) string {
 	return humanize.Comma(int64(n + 0.5))
 }
 
-// chart draws all use, and the largest group's below it.
+// chart draws all use, and the largest group's below it; where there was none it says so.
 func (v *historyView) chart() string {
 	series, legend := [][]float64{v.Total.Points}, "line: all"
 	if len(v.Groups) > 1 && v.Groups[0].Sum > 0 {
 		series = append(series, v.Groups[0].Points)
 		legend += ", dots: " + orElse(v.Groups[0].Name, "(none)")
 	}
-	if len(v.Total.Points) == 0 {
+	switch {
+	case len(v.Total.Points) == 0:
 		return ""
+	case v.Total.Peak == 0:
+		return "Nothing of it in this time." // an axis would have no amounts
 	}
 	last := v.From.Add(time.Duration(len(v.Total.Points)-1) * time.Duration(v.StepMS) * time.Millisecond)
 	opts := []asciigraph.Option{
@@ -80,11 +83,11 @@ func (v *historyView) chart() string {
 		asciigraph.SeriesChars(asciigraph.DefaultCharSet, asciigraph.CreateCharSet("·")),
 	}
 	if last.After(v.From) {
-		layout := "15:04"
+		layout := tickLayout(last.Sub(v.From), axisTicks)
 		if last.Sub(v.From) > 36*time.Hour {
 			layout = "Mon 15h"
 		}
-		opts = append(opts, asciigraph.XAxisRange(float64(v.From.Unix()), float64(last.Unix())), asciigraph.XAxisTickCount(5),
+		opts = append(opts, asciigraph.XAxisRange(float64(v.From.Unix()), float64(last.Unix())), asciigraph.XAxisTickCount(axisTicks),
 			asciigraph.XAxisValueFormatter(func(x float64) string { return time.Unix(int64(x), 0).Local().Format(layout) }))
 	}
 	return asciigraph.PlotMany(pad(series), opts...) + "\n      " + legend

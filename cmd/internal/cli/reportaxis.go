@@ -36,6 +36,14 @@ func (q reportQuota) times(z *time.Location, most int) []string {
 	return labels
 }
 
+// tickLayout writes the times of an axis with so many labels, no two of them alike.
+func tickLayout(span time.Duration, labels int) string {
+	if span < time.Duration(labels-1)*time.Minute {
+		return time.TimeOnly
+	}
+	return "15:04"
+}
+
 // sinceRound is how long ago the clock of a time had a multiple of the step.
 func sinceRound(t time.Time, step time.Duration) time.Duration {
 	_, offset := t.Zone()

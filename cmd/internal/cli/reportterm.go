@@ -104,6 +104,9 @@ func (q reportQuota) caption(z *time.Location) string {
 		percent(q.Average), percent(q.Peak), q.PeakAt.In(z).Format("Mon 15:04 MST"), limiter.Length(time.Duration(q.StepMS)*time.Millisecond))
 }
 
+// axisTicks is how many times a chart of text has.
+const axisTicks = 5
+
 // ascii draws all use, and below it that of people, in percent of the limit.
 func (q reportQuota) ascii(z *time.Location) string {
 	all, people := make([]float64, len(q.Points)), make([]float64, len(q.Points))
@@ -115,10 +118,11 @@ func (q reportQuota) ascii(z *time.Location) string {
 		series, legend = append(series, people), "\n      line: all, dots: those who wait"
 	}
 	first, last := q.Points[0].At, q.Points[len(q.Points)-1].At
+	layout := tickLayout(last.Sub(first), axisTicks)
 	return asciigraph.PlotMany(pad(series), asciigraph.Height(int(q.top(10)/10)), asciigraph.Width(pageWidth-10), asciigraph.LowerBound(0), asciigraph.UpperBound(q.top(10)),
 		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%.0f %%", v) }),
-		asciigraph.XAxisRange(float64(first.Unix()), float64(last.Unix())), asciigraph.XAxisTickCount(5),
-		asciigraph.XAxisValueFormatter(func(v float64) string { return time.Unix(int64(v), 0).In(z).Format("15:04") }),
+		asciigraph.XAxisRange(float64(first.Unix()), float64(last.Unix())), asciigraph.XAxisTickCount(axisTicks),
+		asciigraph.XAxisValueFormatter(func(v float64) string { return time.Unix(int64(v), 0).In(z).Format(layout) }),
 		asciigraph.SeriesChars(asciigraph.DefaultCharSet, asciigraph.CreateCharSet("·"))) + legend
 }
 

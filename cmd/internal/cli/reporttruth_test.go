@@ -164,6 +164,22 @@ func TestChartTimes(t *testing.T) {
 	}
 }
 
+// TestChartTimesOfAShortRun: no time stands twice on the axis of a chart of text.
+func TestChartTimesOfAShortRun(t *testing.T) {
+	t.Parallel()
+	q := reportQuota{Peak: 0.5}
+	for i := range 13 {
+		q.Points = append(q.Points, reportPoint{At: at(7, 59).Add(time.Duration(10*i) * time.Second), Bulk: 0.5})
+	}
+	if got := q.ascii(time.Local); !strings.Contains(got, "07:59:00") || strings.Count(got, "08:00:30") != 1 {
+		t.Errorf("%s", got)
+	}
+	q.Points = append(q.Points, reportPoint{At: at(9, 0)})
+	if got := q.ascii(time.Local); !strings.Contains(got, "07:59 ") {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestReportOfStoppedRun: no end that never came is early, late or on time.
 func TestReportOfStoppedRun(t *testing.T) {
 	t.Parallel()
