@@ -210,7 +210,7 @@ func readRows(r rowReader) (got []string, ok bool) {
 	ok = true
 	for {
 		rec, p, err := r.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return got, ok
 		}
 		if err != nil {
