@@ -130,6 +130,11 @@ func (w *RunWatch) deadline(ctx context.Context, f *followed) error {
 		m.Paces = nil
 		return nil
 	}
+	if m.due(f) {
+		if err := w.readStops(ctx, f); err != nil {
+			return err
+		}
+	}
 	looked := m.measure(f)
 	switch {
 	case !f.now.Before(s.Deadline) && s.Stops():

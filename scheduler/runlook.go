@@ -46,6 +46,8 @@ type followed struct {
 	until time.Time
 	ramp  int64 // ppm that the share has while it grows; 0: it does not
 
+	stops []limiter.Closing // a person's pauses; read when its pace is looked at
+
 	starts int64 // ppm that the run has of its rate while it starts; a million: it has started
 }
 

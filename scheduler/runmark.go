@@ -34,6 +34,8 @@ type runPace struct {
 	At    time.Time `json:"at"`
 	Ended int64     `json:"ended"`
 	PPM   int64     `json:"ppm"` // the share that its timetable let it have
+
+	Shut time.Duration `json:"shut,omitempty"` // since the one before: for how long a person had it paused
 }
 
 func (m runMark) copy() runMark {

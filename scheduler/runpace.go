@@ -1,10 +1,13 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"nightshift/limiter"
 )
 
 const (
@@ -38,20 +41,44 @@ func (f *followed) left() time.Duration {
 // What its own window let it have is kept with it, so that a pace of an hour with
 // less says what it would be with more.
 func (m *runMark) measure(f *followed) bool {
+	if !m.due(f) {
+		return false
+	}
+	var shut time.Duration
 	if n := len(m.Paces); n > 0 {
-		if gone := f.now.Sub(m.Paces[n-1].At); gone >= 0 && gone < looksEvery(f.left()) {
-			return false
-		}
+		shut = PausedFor(f.stops, m.Paces[n-1].At, f.now)
 		if gone := f.now.Sub(m.Paces[n-1].At); gone < 0 || gone > 2*paceSpan {
 			m.Paces = nil // the clock was put back, or nobody looked for long
 		}
 	}
-	m.Paces = append(m.Paces, runPace{f.now, f.counts.Total() - f.counts.Open(), f.share()})
+	m.Paces = append(m.Paces, runPace{f.now, f.counts.Total() - f.counts.Open(), f.share(), shut})
 	m.Paces = slices.DeleteFunc(m.Paces, func(p runPace) bool { return f.now.Sub(p.At) > paceSpan+paceEvery/2 })
 	if perMin, ok := fullPace(m.Paces, least(f.left())); ok {
 		m.PerMin = perMin
 	}
 	return true
+}
+
+// due says that it is time for a look.
+func (m *runMark) due(f *followed) bool {
+	n := len(m.Paces)
+	if n == 0 {
+		return true
+	}
+	gone := f.now.Sub(m.Paces[n-1].At)
+	return gone < 0 || gone >= looksEvery(f.left())
+}
+
+// readStops finds when a person had the run paused: that is no part of its pace, as the
+// pauses are by which the fleet's state holds it back.
+func (w *RunWatch) readStops(ctx context.Context, f *followed) error {
+	lane, err := limiter.ParseLane(f.Spec.Lane)
+	if err != nil {
+		return err
+	}
+	list, err := w.Control.Limiter.Closings(ctx, lane, f.Spec.Class, PathOf(f.Run), f.Spec.Feature)
+	f.stops = slices.DeleteFunc(list, func(c limiter.Closing) bool { return c.Reason != ReasonOperator })
+	return err
 }
 
 // seen is over which time the run's pace was looked at.
@@ -69,7 +96,7 @@ func fullPace(ps []runPace, least time.Duration) (perMin float64, ok bool) {
 	var rows int64
 	for i := 1; i < len(ps); i++ {
 		if share := ps[i-1].PPM; share > 0 {
-			open += time.Duration(float64(ps[i].At.Sub(ps[i-1].At)) * float64(share) / million)
+			open += time.Duration(float64(ps[i].At.Sub(ps[i-1].At)-ps[i].Shut) * float64(share) / million)
 			rows += ps[i].Ended - ps[i-1].Ended
 		}
 	}

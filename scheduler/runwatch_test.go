@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -565,6 +566,28 @@ func TestPaceLeavesOutWhatTheWindowTook(t *testing.T) {
 	}
 	if f.now = at.Add(-time.Hour); !m.measure(f) || len(m.Paces) != 1 {
 		t.Errorf("after the clock was put back it goes by %v", m.Paces)
+	}
+}
+
+// TestPaceLeavesOutAPersonsPause: ten rows a minute are that also after a pause of most of
+// the time.
+func TestPaceLeavesOutAPersonsPause(t *testing.T) {
+	s := newSteered(t, func(x *jobs.Steering) { x.Deadline = time.Now().Add(8 * time.Hour) })
+	now, err := s.rdb.Time(s.ctx()).Result()
+	s.must(err)
+	s.must(s.lim.Pause(s.ctx(), limiter.Pause{Run: s.run.ID, Reason: ReasonOperator, Owner: "ada"}))
+	f := &followed{Run: s.run, now: now.Add(-5 * time.Minute), rate: Rate{PPM: million}, starts: million}
+	f.counts[jobs.Queued] = 1000
+	var m runMark
+	for i := range 11 {
+		s.must(s.readStops(s.ctx(), f))
+		if m.measure(f); i < 5 {
+			f.counts[jobs.Done], f.counts[jobs.Queued] = f.counts[jobs.Done]+10, f.counts[jobs.Queued]-10
+		}
+		f.now = f.now.Add(time.Minute)
+	}
+	if math.Abs(m.PerMin-10) > 0.5 {
+		t.Errorf("%v rows a minute, want 10", m.PerMin)
 	}
 }
 

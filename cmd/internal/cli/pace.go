@@ -8,6 +8,7 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+	"nightshift/scheduler"
 )
 
 // pace is how many rows a minute came through of each model, in the time in which an
@@ -47,7 +48,7 @@ func (o *overview) couldWork(s gemini.UsageSample) (most time.Duration) {
 	}
 	for _, r := range o.Runs {
 		if r.wasOpen(s) && (!inside(r.updated, s.At, end) || o.wentBefore(s)) {
-			most = max(most, end.Sub(s.At)-shut(r.closings, s.At, end))
+			most = max(most, end.Sub(s.At)-scheduler.PausedFor(r.closings, s.At, end))
 		}
 	}
 	return most
@@ -68,25 +69,6 @@ func (o *overview) wentBefore(s gemini.UsageSample) bool {
 }
 
 func inside(t, from, to time.Time) bool { return !t.Before(from) && t.Before(to) }
-
-// shut is for how long of a time pauses let nothing start. What is throttled goes on.
-func shut(list []limiter.Closing, from, to time.Time) (sum time.Duration) {
-	list = slices.DeleteFunc(slices.Clone(list), func(c limiter.Closing) bool { return c.By != limiter.ByPause })
-	slices.SortFunc(list, func(a, b limiter.Closing) int { return a.From.Compare(b.From) })
-	for _, c := range list {
-		if c.From.After(from) {
-			from = c.From
-		}
-		end := to
-		if !c.To.IsZero() && c.To.Before(to) {
-			end = c.To
-		}
-		if end.After(from) {
-			sum, from = sum+end.Sub(from), end
-		}
-	}
-	return sum
-}
 
 // closingsOf is when a run was closed; nothing for one of another project.
 func (b *backend) closingsOf(ctx context.Context, r jobs.Run) ([]limiter.Closing, error) {
