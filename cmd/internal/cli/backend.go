@@ -174,10 +174,22 @@ func redisAway(url string, err error) error {
 	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOPERM"):
 		return fmt.Errorf("the Redis at %s refuses the login: %s; give user and password in the URL", redisHost(url), firstLine(text))
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
-		return fmt.Errorf("no Redis at %s: start one with `redis-server --appendonly yes --maxmemory-policy noeviction`, or give --redis URL", redisHost(url))
+		return &noRedisError{redisHost(url)}
+	case strings.HasPrefix(text, "LOADING "):
+		return fmt.Errorf("the Redis at %s answers %q (%w)", redisHost(url), firstLine(text), errLoading)
 	}
 	return fmt.Errorf("the Redis at %s answers %q", redisHost(url), firstLine(text))
 }
+
+// noRedisError says that nothing answers at a host.
+type noRedisError struct{ host string }
+
+func (e *noRedisError) Error() string {
+	return "no Redis at " + e.host + ": start one with `redis-server --appendonly yes --maxmemory-policy noeviction`, or give --redis URL"
+}
+
+// errLoading is of a Redis that has just started.
+var errLoading = errors.New("it will answer soon")
 
 // redisGone says that an error means that Redis does not answer; nil for any other.
 func (b *backend) redisGone(err error) error {
