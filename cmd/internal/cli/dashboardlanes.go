@@ -147,8 +147,8 @@ func limitNotes(l limiter.LimitState, now time.Time) (notes []string) {
 		if l.Window == limiter.Held {
 			why = "the provider was short of capacity"
 		}
-		notes = append(notes, fmt.Sprintf("%s is lowered by %s: %s; all of it is back at %s if it refuses no more",
-			l.Name, limiter.Share(w.PPM), why, clock(w.Until, now)))
+		notes = append(notes, fmt.Sprintf("%s is lowered %s: %s; all of it is back at %s if it refuses no more",
+			l.Name, loweredWords(l), why, clock(w.Until, now)))
 	}
 	if l.Shadow {
 		notes = append(notes, fmt.Sprintf("%s is in shadow and refuses nothing; it would have refused %s", l.Name, plural(int(l.Shadowed), "call")))

@@ -114,8 +114,8 @@ func (f *factory) printNotes(whose string, limits []limiter.LimitState) {
 			if l.Window == limiter.Held {
 				why = "the provider was short of capacity"
 			}
-			fmt.Fprintf(f.Out, "%s%s is lowered by %s after %s; all of it is back at %s if it refuses no more\n",
-				whose, l.Name, limiter.Share(w.PPM), why, clock(w.Until, f.now()))
+			fmt.Fprintf(f.Out, "%s%s is lowered %s after %s; all of it is back at %s if it refuses no more\n",
+				whose, l.Name, loweredWords(l), why, clock(w.Until, f.now()))
 		}
 		if l.Shadow {
 			fmt.Fprintf(f.Out, "%s%s is in shadow and refuses nothing; it would have refused %s\n", whose, l.Name, plural(int(l.Shadowed), "call"))
