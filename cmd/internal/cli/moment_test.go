@@ -12,12 +12,14 @@ func TestMoment(t *testing.T) {
 	t.Parallel()
 	now := at(9, 30)
 	for text, want := range map[string]time.Time{
-		"":                 {},
-		"45m":              at(10, 15),
-		"10:00":            at(10, 0),
-		"09:00":            at(9, 0).AddDate(0, 0, 1), // that time has passed today
-		"2026-12-01T10:00": at(10, 0).AddDate(0, 0, 1),
-		"2026-12-01":       at(0, 0).AddDate(0, 0, 1),
+		"":                              {},
+		"45m":                           at(10, 15),
+		"10:00":                         at(10, 0),
+		"10:00:30":                      at(10, 0).Add(30 * time.Second),
+		"10:00:30 " + now.Format("MST"): at(10, 0).Add(30 * time.Second), // as it is printed
+		"09:00":                         at(9, 0).AddDate(0, 0, 1),       // that time has passed today
+		"2026-12-01T10:00":              at(10, 0).AddDate(0, 0, 1),
+		"2026-12-01":                    at(0, 0).AddDate(0, 0, 1),
 	} {
 		if got, err := moment(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)

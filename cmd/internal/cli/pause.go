@@ -274,11 +274,16 @@ func momentIn(text string, now time.Time, zone *time.Location) (time.Time, error
 		}
 		return now.Add(d), nil
 	}
-	if t, err := time.ParseInLocation("15:04", text, zone); err == nil {
+	daytime := strings.TrimSuffix(text, " "+now.In(zone).Format("MST")) // as times are printed
+	for _, layout := range []string{"15:04", time.TimeOnly} {
+		t, err := time.ParseInLocation(layout, daytime, zone)
+		if err != nil {
+			continue
+		}
 		y, m, d := now.In(zone).Date()
-		at := time.Date(y, m, d, t.Hour(), t.Minute(), 0, 0, zone)
+		at := time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, zone)
 		if !at.After(now) {
-			at = time.Date(y, m, d+1, t.Hour(), t.Minute(), 0, 0, zone)
+			at = time.Date(y, m, d+1, t.Hour(), t.Minute(), t.Second(), 0, zone)
 		}
 		return at, nil
 	}
@@ -295,7 +300,7 @@ func dayAndTime(text string, zone *time.Location) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errors.New("want a time of day (10:00), a moment (2026-12-01T10:00) or a time from now (45m)")
+	return time.Time{}, errors.New("want a time of day (10:00, 10:00:30), a moment (2026-12-01T10:00) or a time from now (45m)")
 }
 
 func (c *Config) scope() limiter.Scope {
