@@ -111,6 +111,14 @@ func TestReviewWarns(t *testing.T) {
 			t.Errorf("no advice %q in\n%s", want, strings.Join(texts, "\n"))
 		}
 	}
+	for i := range in.hours {
+		in.hours[i].OwnLimit = in.hours[i].Refused
+	}
+	for _, a := range newReview(in).Advice {
+		if strings.Contains(a.Text, "was refused") {
+			t.Errorf("refused by limits of their own keys alone: %q", a.Text)
+		}
+	}
 	in = week()
 	in.hours = in.hours[len(in.hours)-10:]
 	for _, a := range newReview(in).Advice {

@@ -18,8 +18,8 @@ type reserveReview struct {
 	PeakAt    time.Time `json:"peak_at"`
 	Floor     float64   `json:"floor"` // the smallest of the lanes'
 	Guarantee float64   `json:"guarantee"`
-	Enough    float64   `json:"enough"` // a guarantee that would have done
-	Refused   int64     `json:"refused"`
+	Enough    float64   `json:"enough"`  // a guarantee that would have done
+	Refused   int64     `json:"refused"` // for want of room, not by limits of the callers' own
 }
 
 // enoughFor is the guarantee that a peak asks for: a quarter more, in steps of
@@ -44,7 +44,7 @@ func (in reviewInput) reserveOf(i int) reserveReview {
 	}
 	for _, s := range in.samples() {
 		if s.Class == c.Name {
-			r.Refused += s.Refused
+			r.Refused += s.ContestedHere()
 		}
 	}
 	r.Enough = enoughFor(r.Peak)
