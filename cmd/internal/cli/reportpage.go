@@ -123,6 +123,9 @@ func (r *runReport) facts() [][2]string {
 // cancelled holds for a run of which a person wanted the rest no more.
 func (r *runReport) cancelled() bool { return r.States[jobs.Cancelled.String()] > 0 }
 
+// leftOff says that rows ended before they were done: what they would have cost was never spent.
+func (r *runReport) leftOff() bool { return r.cancelled() || r.States[jobs.Expired.String()] > 0 }
+
 // deadlineWords say how a deadline was kept, to the second: one that has passed with
 // rows open is never on time, whatever is forecast.
 func (r *runReport) deadlineWords(deadline time.Time) string {

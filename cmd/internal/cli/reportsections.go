@@ -46,7 +46,7 @@ func (r *runReport) costSection() pageSection {
 	if r.Cost.Known {
 		line := fmt.Sprintf("%s for %s", usd(r.Cost.MicroUSD), callsOf(r.Cost.Calls))
 		if p != nil && p.Cost != nil {
-			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended && !r.cancelled())
+			line += "; expected were " + plannedUSD(*p) + beside(r.Cost.MicroUSD, *p.Cost, r.Ended && !r.leftOff())
 		}
 		s.Text = append(s.Text, line+".")
 		if words := r.uncounted(); words != "" {
@@ -141,13 +141,13 @@ func spanUSD(s jobs.Span) string {
 	return usd(s.Low) + " to " + usd(s.High)
 }
 
-// beside says how an amount lies to what was expected.
-func beside(n int64, s jobs.Span, ended bool) string {
+// beside says how an amount lies to what was expected of all; one that is of a part is not judged for being less.
+func beside(n int64, s jobs.Span, whole bool) string {
 	switch {
 	case n > s.High && s.High > 0:
 		return fmt.Sprintf(", so that it is %.0f %% more than the most", 100*float64(n-s.High)/float64(s.High))
-	case !ended:
-		return " for all of it"
+	case !whole:
+		return " for all its rows"
 	case n < s.Low:
 		return fmt.Sprintf(", so that it is %.0f %% less than the least", 100*float64(s.Low-n)/float64(s.Low))
 	}

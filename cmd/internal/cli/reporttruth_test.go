@@ -82,6 +82,20 @@ func TestReportOfCancelledRun(t *testing.T) {
 	}
 }
 
+// TestReportOfExpiredRun: what a part of the rows cost is not held against the estimate of all.
+func TestReportOfExpiredRun(t *testing.T) {
+	t.Parallel()
+	r := sampleReport()
+	r.Ended, r.Cost.MicroUSD = true, 5_000
+	if out := rendered(t, r, "markdown"); !strings.Contains(out, "less than the least") {
+		t.Error(out)
+	}
+	r.States[jobs.Expired.String()] = 100
+	if out := rendered(t, r, "markdown"); strings.Contains(out, "less than the least") || !strings.Contains(out, "for all its rows") {
+		t.Error(out)
+	}
+}
+
 // TestReportOfDays: a limit of a day is added up from the day's beginning in California,
 // by whoever used it, and its reset is said.
 func TestReportOfDays(t *testing.T) {
