@@ -39,6 +39,23 @@ func (b *tab) confirm(question, said string) {
 	b.until(fmt.Sprintf("document.querySelector('.said') && document.querySelector('.said').innerText.includes(%q)", said))
 }
 
+// typesMeanwhile begins to type while a refresh is under way: what is typed stays.
+func (b *tab) typesMeanwhile(field string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`(() => {
+		const field = document.querySelector(%q), main = document.getElementById("live");
+		window.asked = false;
+		document.addEventListener("htmx:afterRequest", () => { window.asked = true; }, { once: true });
+		htmx.trigger(main, "changed");
+		field.focus();
+		field.value = "l";
+		return true;
+	})()`, field))
+	b.until("window.asked")
+	b.until(fmt.Sprintf(`document.querySelector(%q).value == "l"`, field))
+	b.until(fmt.Sprintf(`(document.querySelector(%q).value = "") == ""`, field))
+}
+
 // operate does what an operator does in the morning: finds who had the quota, pauses
 // it, raises caps, and has failed rows made again.
 func (b *tab) operate() {
@@ -53,6 +70,7 @@ func (b *tab) operate() {
 	b.until("location.pathname == '/runs'")
 	b.click(`main a[href^="/runs/"]`)
 	b.until("document.querySelector('.chart canvas') && document.querySelector('#set-max-cost')")
+	b.typesMeanwhile("#set-max-cost")
 	b.do(chromedp.SendKeys(chromedp.CSS("#set-max-cost"), "less"))
 	b.press("Set max-cost")
 	b.until("document.querySelector('.said.bad') && document.querySelector('.said').innerText.includes('want dollars above zero')")

@@ -42,6 +42,12 @@
   let focused = "", open = [];
   function mark(e) { return e.id ? "#" + CSS.escape(e.id) : e.getAttribute("href") ? "a[href=\"" + CSS.escape(e.getAttribute("href")) + "\"]" : ""; }
   document.addEventListener("htmx:beforeSwap", function (e) {
+    const by = e.detail.requestConfig.triggeringEvent;
+    if (by && by.type === "changed" && busy()) { // who began to type after it was asked for
+      e.detail.shouldSwap = false;
+      missed = true;
+      return;
+    }
     if (e.detail.xhr.status === 400) { e.detail.shouldSwap = true; e.detail.isError = false; } // the page says what is wrong with what was asked
     const at = document.activeElement;
     focused = main().contains(at) ? mark(at) : "";
