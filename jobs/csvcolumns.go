@@ -57,18 +57,15 @@ func (n names) list() []string {
 }
 
 // csvLine is a line of results as columns need it.
-type csvLine struct {
-	Result
-	Tier string `json:"service_tier"`
-}
+type csvLine struct{ Result }
 
-// See notes the columns that a line needs.
+// See notes the columns that a line needs, valid JSON as Store and ResultLines give it.
 func (c *CSVColumns) See(line []byte) error {
-	r, err := c.read(line)
+	g, err := c.glance(line)
 	if err != nil {
 		return err
 	}
-	if c.member, err = membersOf(r.Fields, c.member); err != nil {
+	if c.member, err = membersOf(g.fields, c.member); err != nil {
 		return err
 	}
 	for _, m := range c.member {
@@ -78,35 +75,63 @@ func (c *CSVColumns) See(line []byte) error {
 	}
 	one := c
 	if c.opts.Join != nil {
-		_, output := c.opts.Join.split(r.Row)
+		_, output := c.opts.Join.split(g.row)
 		if one = c.by[output]; one == nil {
 			one = &CSVColumns{answer: names{}, waits: map[string]bool{}}
 			c.by[output] = one
 		}
 	}
-	one.note(r, c.opts.Flatten, c.member[:0])
-	return nil
+	return one.note(g, c.opts.Flatten)
 }
 
-// read decodes what of a line stands in columns.
-func (c *CSVColumns) read(line []byte) (r csvLine, err error) {
-	err = json.Unmarshal(line, &r)
-	return r, err
+// glanced is what of a line tells its columns. It is cut out without decoding the
+// rest, which Cells does, and holds against encoding/json.
+type glanced struct {
+	row                   string
+	fields, parsed, waits []byte
+	text, tier            bool // it has such an answer; a tier
 }
 
-func (c *CSVColumns) note(r csvLine, flatten bool, buf []member) {
-	for cause := range r.WaitsMS {
-		c.waits[cause] = true
+func (c *CSVColumns) glance(line []byte) (g glanced, err error) {
+	if c.member, err = membersOf(line, c.member); err != nil {
+		return g, err
 	}
-	c.tier = c.tier || r.Tier != ""
-	if !flatten || !isObject(r.Parsed) {
-		c.whole = c.whole || r.answerText() != ""
-		return
+	for _, m := range c.member {
+		switch m.name {
+		case "id":
+			g.row, err = unquote(m.raw)
+		case "fields":
+			g.fields = m.raw
+		case "parsed":
+			g.parsed = m.raw
+		case "waits_ms":
+			g.waits = m.raw
+		case "output", "embedding":
+			g.text = g.text || len(m.raw) > len(`""`)
+		case "service_tier":
+			g.tier = len(m.raw) > len(`""`)
+		}
 	}
-	ms, _ := members(r.Parsed, buf)
-	for _, m := range ms {
+	return g, err
+}
+
+func (c *CSVColumns) note(g glanced, flatten bool) (err error) {
+	if c.member, err = membersOf(g.waits, c.member); err != nil {
+		return err
+	}
+	for _, m := range c.member {
+		c.waits[m.name] = true
+	}
+	c.tier = c.tier || g.tier
+	if !flatten || !isObject(g.parsed) {
+		c.whole = c.whole || g.text || len(g.parsed) > 0
+		return nil
+	}
+	c.member, err = membersOf(g.parsed, c.member)
+	for _, m := range c.member {
 		c.answer.add(m.name)
 	}
+	return err
 }
 
 func membersOf(object []byte, buf []member) ([]member, error) {
@@ -207,17 +232,22 @@ func (c *CSVColumns) answerHeader() []string {
 	return append(head, "finish_reason", "error_cause", "error_message")
 }
 
-// Cells are a line's.
-func (c *CSVColumns) Cells(line []byte) ([]string, error) {
-	r, err := c.read(line)
+// Cells are a line's, with the id of its row.
+func (c *CSVColumns) Cells(line []byte) (row string, cells []string, err error) {
+	r, err := readLine(line)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	cells, err := c.begin(r)
-	if err != nil {
-		return nil, err
+	if cells, err = c.begin(r); err != nil {
+		return r.Row, nil, err
 	}
-	return c.answerCells(cells, r), nil
+	return r.Row, c.answerCells(cells, r), nil
+}
+
+// readLine decodes what of a line stands in columns.
+func readLine(line []byte) (r csvLine, err error) {
+	err = json.Unmarshal(line, &r)
+	return r, err
 }
 
 // begin are the cells that rows brought, and the id.

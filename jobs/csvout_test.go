@@ -3,7 +3,9 @@ package jobs
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ func csvOf(t *testing.T, s Spec, o CSVOptions, w CSVWriterOptions, lines ...stri
 		return "", err
 	}
 	for _, l := range lines {
-		cells, err := c.Cells([]byte(l))
+		_, cells, err := c.Cells([]byte(l))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +70,14 @@ func TestCSVColumns(t *testing.T) {
 	if got := strings.Join(c.Header(), ","); got != want {
 		t.Errorf("columns\n%s, want\n%s", got, want)
 	}
-	cells, err := c.Cells([]byte(csvLines[0]))
+	_, cells, err := c.Cells([]byte(csvLines[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(cells, "|"); got != `7|=1+1|1e21|["a","b"]|||done|{"title":"Tea","n":2}|m|flex|12|0|3|0|0.000123|1|61000|1000|60000|||` {
 		t.Error(got)
 	}
-	if cells, _ = c.Cells([]byte(csvLines[1])); cells[1] != "Grün\r\nTee" || cells[5] != "old" || cells[6] != "failed" || cells[len(cells)-1] != "no answer, in time" {
+	if _, cells, _ = c.Cells([]byte(csvLines[1])); cells[1] != "Grün\r\nTee" || cells[5] != "old" || cells[6] != "failed" || cells[len(cells)-1] != "no answer, in time" {
 		t.Errorf("%q", cells)
 	}
 	flat := ColumnsOf(Spec{IDColumn: "sku"}, CSVOptions{Flatten: true})
@@ -85,8 +87,79 @@ func TestCSVColumns(t *testing.T) {
 	if got := strings.Join(flat.Header(), ","); !strings.Contains(got, "status,result_id,result_status,title,n,model") {
 		t.Errorf("flat columns %s", got)
 	}
-	if cells, _ = flat.Cells([]byte(csvLines[0])); !slices.Equal(cells[6:10], []string{"7", "done", "Tea", "2"}) {
+	if _, cells, _ = flat.Cells([]byte(csvLines[0])); !slices.Equal(cells[6:10], []string{"7", "done", "Tea", "2"}) {
 		t.Errorf("flat cells %q", cells)
+	}
+}
+
+// TestCSVGlance: the columns are those of the decoded lines, whatever is in them.
+func TestCSVGlance(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		c, want := ColumnsOf(Spec{}, CSVOptions{Flatten: true}), ColumnsOf(Spec{}, CSVOptions{Flatten: true})
+		for range 1 + rng.IntN(3) {
+			line, err := anyResult(rng).Line()
+			if err == nil {
+				err = c.See(line)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			var r Result
+			if err := json.Unmarshal(line, &r); err != nil {
+				t.Fatal(err)
+			}
+			want.noteDecoded(r)
+		}
+		if got, want := c.Header(), want.Header(); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+}
+
+// anyResult has each member or not.
+func anyResult(rng *rand.Rand) Result {
+	some := func() bool { return rng.IntN(3) == 0 }
+	r := Result{Row: "a/\"b\"", Status: "done"}
+	if some() {
+		r.Fields = json.RawMessage(`{"id":7,"n\u0061me":"{\"output\":1}"}`)
+	}
+	if some() {
+		r.Output = `"parsed": {} \`
+	}
+	if some() {
+		r.Parsed = json.RawMessage([]string{`{"title":"T","n":{"x":[1]}}`, `[1,{"service_tier":"flex"}]`, `null`}[rng.IntN(3)])
+	}
+	if some() {
+		r.Embedding = []float32{0.5}
+	}
+	if some() {
+		r.WaitsMS = map[string]int64{WaitCauses()[rng.IntN(len(WaitCauses()))]: 5}
+	}
+	if some() {
+		r.Tier = "flex"
+	}
+	return r
+}
+
+// noteDecoded is See for a line that was decoded.
+func (c *CSVColumns) noteDecoded(r Result) {
+	fields, _ := membersOf(r.Fields, nil)
+	for _, m := range fields {
+		c.fields.add(m.name)
+	}
+	for cause := range r.WaitsMS {
+		c.waits[cause] = true
+	}
+	c.tier = c.tier || r.Tier != ""
+	if !isObject(r.Parsed) {
+		c.whole = c.whole || csvLine{r}.answerText() != ""
+		return
+	}
+	answer, _ := membersOf(r.Parsed, nil)
+	for _, m := range answer {
+		c.answer.add(m.name)
 	}
 }
 

@@ -143,11 +143,11 @@ func (x *exportBench) exportCSV(to *bufio.Writer) {
 	x.must(x.s.ResultLines(x.ctx, x.run, ResultsOptions{}, columns.See))
 	x.must(w.Header(columns.Header()))
 	x.must(x.s.ResultLines(x.ctx, x.run, ResultsOptions{}, func(line []byte) error {
-		cells, err := columns.Cells(line)
+		row, cells, err := columns.Cells(line)
 		if err != nil {
 			return err
 		}
-		return w.Write("", cells)
+		return w.Write(row, cells)
 	}))
 	x.must(w.Close())
 }

@@ -117,7 +117,7 @@ func (c *CSVColumns) CellsJoined(lines map[string][]byte) ([]string, error) {
 		if !ok {
 			continue
 		}
-		r, err := c.read(line)
+		r, err := readLine(line)
 		if err != nil {
 			return nil, err
 		}

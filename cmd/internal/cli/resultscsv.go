@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 
 	"nightshift/jobs"
@@ -59,8 +58,8 @@ func (x *export) toCSV(to io.Writer) error {
 		})
 	} else {
 		err = x.lines(func(line []byte) error {
-			cells, err := columns.Cells(line)
-			return x.put(w, rowOf(line), cells, err)
+			row, cells, err := columns.Cells(line)
+			return x.put(w, row, cells, err)
 		})
 	}
 	return firstError(err, w.Close())
@@ -72,13 +71,4 @@ func (x *export) put(w *jobs.CSVWriter, row string, cells []string, err error) e
 	}
 	x.n++
 	return w.Write(row, cells)
-}
-
-// rowOf is the id in a line of results.
-func rowOf(line []byte) string {
-	var r struct {
-		Row string `json:"id"`
-	}
-	_ = json.Unmarshal(line, &r)
-	return r.Row
 }

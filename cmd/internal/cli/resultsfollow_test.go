@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -128,4 +129,13 @@ func TestResultsCannotBeWritten(t *testing.T) {
 	if err := quietPipe(errors.New("x")); err.Error() != "x" {
 		t.Error(err)
 	}
+}
+
+// rowOf is the id in a line of results.
+func rowOf(line []byte) string {
+	var r struct {
+		Row string `json:"id"`
+	}
+	_ = json.Unmarshal(line, &r)
+	return r.Row
 }
