@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // few is the part of people's calls that may fail without advice.
@@ -116,7 +118,7 @@ func (s *Scenario) refusals(ctx context.Context, o *Outcome) ([]string, error) {
 	if o.People.FailedShare() <= few {
 		return nil, nil
 	}
-	says := fmt.Sprintf("%d of %d first tries of people fail (%.2f %%)", o.People.Failed, o.People.Calls, 100*o.People.FailedShare())
+	says := fmt.Sprintf("%s of %s first tries of people fail (%.2f %%)", humanize.Comma(int64(o.People.Failed)), humanize.Comma(int64(o.People.Calls)), 100*o.People.FailedShare())
 	if o.People.Refused < o.People.Failed {
 		return []string{says + ", some at the provider: its faults, or limits that are lower than configured; no setting of nightshift's mends that"}, nil
 	}
