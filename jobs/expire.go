@@ -176,13 +176,14 @@ func (s *Store) expire(ctx context.Context, m meta, batch []lateRow, now time.Ti
 	}
 	es := make([]ending, len(batch))
 	for i, r := range batch {
+		waited := waits[i].Waits.Upto(r.waited)
 		res := Result{Row: rows[i].row, Run: m.ID, Index: r.Index, Status: Expired.String(), Fields: json.RawMessage(rows[i].fields),
-			WaitedMS: r.waited.Milliseconds(), WaitsMS: waits[i].Waits.Millis(), Error: expiredError(m.Run, r.waited, last[i], now), Finished: now.UTC()}
+			WaitedMS: waited.Total().Milliseconds(), WaitsMS: waited.Millis(), Error: expiredError(m.Run, r.waited, last[i], now), Finished: now.UTC()}
 		line, err := res.Line()
 		if err != nil {
 			return nil, err
 		}
-		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, waits: waits[i].Waits.encode(),
+		es[i] = ending{Task: r.Task, state: Expired, cause: res.Error.Cause, waits: waited.encode(),
 			sum: fieldsSum(rows[i].row + "\x00" + rows[i].fields), value: pack(Expired, line)}
 	}
 	ended, err := s.finishAll(ctx, m.ID, es)

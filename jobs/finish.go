@@ -101,11 +101,18 @@ func (s *Store) finishAll(ctx context.Context, run string, es []ending) ([]bool,
 		if err != nil {
 			return nil, fmt.Errorf("finish: %w", err)
 		}
+		var ended EndedWaits
+		for k, i := range left {
+			if _, older := out[k].(string); !older && integer(out[k]) == 1 {
+				res[i] = true
+				ended.take(es[i])
+			}
+		}
+		s.tellWaits(ctx, run, ended)
 		again := left[:0]
 		for k, i := range left {
 			fresh, older := out[k].(string)
 			if !older {
-				res[i] = integer(out[k]) == 1
 				continue
 			}
 			if err := es[i].take(fresh); err != nil {

@@ -24,6 +24,10 @@ type StoreOptions struct {
 	// they were looked at last: what they waited is by that. It is asked about once a
 	// second for a run; nil, or an error, leaves the waits as the rows were told.
 	Closed func(context.Context, Run) ([]Stretch, error)
+	// Waited is told what rows have waited once they have their ends, added up for those
+	// of a run that ended in one step; it may be called by several goroutines and must be
+	// quick. A row whose end is stored is told once, or not at all if Redis's answer was lost.
+	Waited func(EndedWaits)
 	Now    func() time.Time // nil is time.Now
 }
 
@@ -39,6 +43,7 @@ type Store struct {
 	moves   *group[move, bool]
 	endings *group[ending, bool]
 	closed  closedCache
+	kinds   rowKinds
 }
 
 // NewStore keeps runs in rdb, which stays the caller's to close.

@@ -88,7 +88,7 @@ func (s UsageSample) Amount(name string) int64 {
 // AmountNames are what Amount knows: units first.
 func AmountNames() []string {
 	return []string{"rpm", "input_tpm", "output_tpm", "total_tpm", "usd", "calls", "429", "refused", "queued", "degraded", "failed",
-		"retried", "cached_tokens", "cache_saved_usd", "cached_answers", "reused_rows", "waited_ms"}
+		"retried", "cached_tokens", "cache_saved_usd", "cached_answers", "reused_rows", "waited_ms", "rows_ended", "rows_waited_ms"}
 }
 
 // UnitNames are the first of AmountNames: what limits are of.
@@ -112,6 +112,8 @@ var amountsOf = map[string]func(*UsageSample) int64{
 	"cached_answers":  func(s *UsageSample) int64 { return s.DegradedBy[slices.Index(degradeKinds[:], DegradedCached)] },
 	"reused_rows":     func(s *UsageSample) int64 { return s.ReusedRows },
 	"waited_ms":       func(s *UsageSample) int64 { return sumCounts(s.WaitedFor()) },
+	"rows_ended":      func(s *UsageSample) int64 { return s.RowsEnded() },
+	"rows_waited_ms":  func(s *UsageSample) int64 { return sumCounts(s.RowsWaitedFor()) },
 }
 
 func addUp(ns []int64) (n int64) {

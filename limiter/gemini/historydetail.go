@@ -172,9 +172,9 @@ func (d detail) view(v historyView) *block {
 	case viewUse:
 		return d.use.bounded(mostUse)
 	case viewTenant:
-		return d.tenants.without(estimateFields).fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
+		return d.tenants.without(ofFeature).fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
 	}
-	return d.tenants.without(estimateFields).bounded(mostTenants)
+	return d.tenants.without(ofFeature).bounded(mostTenants)
 }
 
 // ofTenants tells views that are made of what tenants used.
@@ -188,20 +188,26 @@ var estimateFields = []int{
 	fieldOf(func(s *UsageSample) *int64 { return &s.EstimatedOutput }), fieldOf(func(s *UsageSample) *int64 { return &s.MeasuredOutput }), fieldOf(func(s *UsageSample) *int64 { return &s.UnderOutput }),
 }
 
+// ofFeature tells the fields that are not told apart by tenant: estimates, and what rows
+// waited, whose lane, class and feature say enough.
+func ofFeature(field int) bool {
+	return field >= fieldTallies+tallyRows && field <= fieldTallies+tallyEnded || slices.Contains(estimateFields, field)
+}
+
 // without leaves out fields. The columns are the block's own.
-func (b *block) without(fields []int) *block {
-	out := newBlock(b.begin, b.step, b.n)
-	out.until = b.until
+func (b *block) without(out func(field int) bool) *block {
+	less := newBlock(b.begin, b.step, b.n)
+	less.until = b.until
 	for name, cols := range b.series {
 		kept := columns{}
 		for field, ns := range cols {
-			if !slices.Contains(fields, field) {
+			if !out(field) {
 				kept[field] = ns
 			}
 		}
-		out.series[name] = kept
+		less.series[name] = kept
 	}
-	return out
+	return less
 }
 
 // fold adds series up by name and class. So many names are told apart, the largest.

@@ -38,6 +38,17 @@ func (s UsageSample) WaitedFor() []Count {
 	return s.counts(tallyWaited, func(code int64) string { return nameOf(tallyWaits, code) })
 }
 
+// RowsWaitedFor is for how many milliseconds rows had waited that ended, by what for;
+// RowsEnded is how many of them there are.
+func (s UsageSample) RowsWaitedFor() []Count {
+	return s.counts(tallyRows, func(code int64) string { return nameOf(tallyWaits, code) })
+}
+
+// RowsEnded are the rows that RowsWaitedFor is of.
+func (s UsageSample) RowsEnded() int64 {
+	return sumCounts(s.counts(tallyEnded, func(int64) string { return "" }))
+}
+
 // counts gives the tallies of one kind, which begin at a code.
 func (s UsageSample) counts(begin int64, name func(code int64) string) []Count {
 	sums := map[string]int64{}

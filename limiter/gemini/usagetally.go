@@ -22,7 +22,8 @@ const (
 	tallyTheirs  = 2000 // + which of the provider's
 	tallyRetried = 3000 // + why
 	tallyWaited  = 4000 // + what for: milliseconds
-	tallyEnd     = 5000
+	tallyRows    = 5000 // + what rows waited for: milliseconds
+	tallyEnded   = 6000 // rows that waited so
 
 	reasonAt = 900
 	codesOf  = 100 // of whose limits, and of which

@@ -27,6 +27,7 @@ type backend struct {
 	store *jobs.Store
 	lim   *limiter.Redis
 	book  *tenants.Book
+	waits *rowWaits
 	log   *slog.Logger
 	deed  *deed // of the command that opened it
 }
@@ -108,10 +109,13 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 	}
 	lim := limiter.NewRedis(rdb, c.scope(), limiter.RedisOptions{Logger: log})
 	brake := worker.Brake{Closer: lim, Logger: log}
+	waits := &rowWaits{}
 	b := &backend{
-		conf:  c,
-		rdb:   rdb,
-		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop, Closed: worker.ClosedBy(lim)}),
+		conf: c,
+		rdb:  rdb,
+		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop,
+			Closed: worker.ClosedBy(lim), Waited: waits.take}),
+		waits: waits,
 		lim:   lim,
 		log:   log,
 		deed:  f.deed,

@@ -59,7 +59,7 @@ func (b *backend) dashboardHistory(ctx context.Context, ask dashboard.HistoryQue
 		return v, err
 	}
 	v.From, v.To, v.Step = d.From, limiter.Earlier(d.To, o.now()), d.Step
-	v.Empty = d.Total.Sum.Calls+d.Total.Sum.Queued == 0
+	v.Empty = nothingIn(d)
 	c := historyCharts{o: o, d: d, v: o.view(d)}
 	v.Charts, v.Met = c.charts(), countsOf(c.v.Met)
 	for _, m := range d.Missing {
@@ -126,11 +126,11 @@ func (b *backend) forecastView(ctx context.Context, tenant string, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	return asForecastView(f), nil
+	return b.asForecastView(f), nil
 }
 
-func asForecastView(f gemini.SpendForecast) *dashboard.ForecastView {
-	v := &dashboard.ForecastView{Month: f.Month, Spent: usd(f.Spent), Today: usd(f.Today), Expected: usd(f.Expected), Words: forecastWords(f)}
+func (b *backend) asForecastView(f gemini.SpendForecast) *dashboard.ForecastView {
+	v := &dashboard.ForecastView{Month: f.Month, Spent: usd(f.Spent), Today: usd(f.Today), Expected: usd(f.Expected), Words: forecastWords(f), Zone: b.conf.spendZone().String()}
 	if f.High > 0 {
 		v.Low, v.High = usd(f.Low), usd(f.High)
 	}
@@ -157,7 +157,7 @@ func countsOf(m historyMet) []dashboard.CountsView {
 	return []dashboard.CountsView{
 		list("Refused or put back by us, by limit", m.Refused, number), list("Refused by the provider (429), by reason", m.ProviderBy, number),
 		list("Came again after dispatch, sent back by", m.Retried, number), list("Fell back to another answer, for", m.DegradedBy, number),
-		list("Waited in place, for", m.Waited, millis), caches,
+		list("Waited in place, for", m.Waited, millis), list("Rows that ended had waited, for", m.RowsWaited, millis), caches,
 	}
 }
 
@@ -169,7 +169,7 @@ type historyCharts struct {
 }
 
 func (c historyCharts) charts() []dashboard.ChartView {
-	out := []dashboard.ChartView{c.use(), c.met(), c.waits(), c.estimates(), c.caches(), c.loans()}
+	out := []dashboard.ChartView{c.use(), c.met(), c.waits(), c.rowWaits(), c.estimates(), c.caches(), c.loans()}
 	if c.o.Unit != "usd" {
 		out = append(out, c.money())
 	}
@@ -203,7 +203,7 @@ func measureOf(unit string) (dashboard.Measure, float64) {
 	switch unit {
 	case "usd", "cache_saved_usd":
 		return dashboard.Dollars, 1e-6
-	case "waited_ms":
+	case "waited_ms", "rows_waited_ms":
 		return dashboard.Seconds, 1e-3
 	}
 	return dashboard.Count, 1
@@ -305,12 +305,35 @@ func sentBack(p gemini.UsageSample) (n int64) {
 // waits is how long callers waited in place, by what for.
 func (c historyCharts) waits() dashboard.ChartView {
 	out := c.chart("waits", "Waiting in place", "time that callers waited in a step, by what for", dashboard.Seconds)
-	causes := c.v.Met.Waited
-	out.Stack = len(causes) > 1
-	for _, cause := range causes[:min(len(causes), 9)] {
-		l := c.line(cause.Name, c.d.Total.Points, func(p gemini.UsageSample) float64 { return float64(countNamed(p.WaitedFor(), cause.Name)) / 1e3 })
+	out.Lines = c.causes(c.v.Met.Waited, gemini.UsageSample.WaitedFor)
+	out.Stack = len(out.Lines) > 1
+	return out
+}
+
+// rowWaits is how long rows had waited that ended, by what for.
+func (c historyCharts) rowWaits() dashboard.ChartView {
+	out := c.chart("rowwaits", "What rows waited for", "time that the rows which ended in a step had waited, from enqueue to permit", dashboard.Seconds)
+	out.Lines = c.causes(c.v.Met.RowsWaited, gemini.UsageSample.RowsWaitedFor)
+	out.Stack = len(out.Lines) > 1
+	switch m := c.v.Met; {
+	case m.RowsEnded > 0:
+		out.Facts = append(out.Facts, rowWaitWords(m))
+	case c.byTenant():
+		out.Facts = append(out.Facts, "What rows waited is kept by feature, model and class, not by tenant.")
+	}
+	return out
+}
+
+func (c historyCharts) byTenant() bool {
+	return c.o.By == string(gemini.GroupTenant) || c.o.Tenant != ""
+}
+
+// causes are lines of time waited, one for each cause, the most first.
+func (c historyCharts) causes(all []gemini.Count, of func(gemini.UsageSample) []gemini.Count) (out []dashboard.LineView) {
+	for _, cause := range all[:min(len(all), 10)] {
+		l := c.line(cause.Name, c.d.Total.Points, func(p gemini.UsageSample) float64 { return float64(countNamed(of(p), cause.Name)) / 1e3 })
 		l.Total = millis(cause.N)
-		out.Lines = append(out.Lines, l)
+		out = append(out, l)
 	}
 	return out
 }
@@ -341,7 +364,7 @@ func (c historyCharts) estimates() dashboard.ChartView {
 	if m := c.v.Met; m.Measured > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("Over all: input %s, output %s; too little was charged in %s and %s of %s answers.", offWords(m.InputError), offWords(m.OutputError),
 			percent(m.UnderInput), percent(m.UnderOutput), number(m.Measured)))
-	} else if c.o.By == string(gemini.GroupTenant) || c.o.Tenant != "" {
+	} else if c.byTenant() {
 		out.Facts = append(out.Facts, "Estimates are kept by feature, model and class, not by tenant.")
 	}
 	return out

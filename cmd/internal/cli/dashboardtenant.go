@@ -130,7 +130,7 @@ func (d *dashboardNow) addTenantForecast(ctx context.Context, v *dashboard.Tenan
 	for _, u := range got {
 		own = append(own, gemini.MoneySample{Day: u.At.Format(time.DateOnly), MicroUSD: u.MicroUSD})
 	}
-	v.Forecast = asForecastView(gemini.ForecastSpend(own, now))
+	v.Forecast = d.asForecastView(gemini.ForecastSpend(own, now))
 	return nil
 }
 

@@ -59,6 +59,7 @@ func (b *backend) newOutlet(process string, observe bool, metrics *gemini.Metric
 	}
 	o := &outlet{lanes: lanes, routes: routes, records: records}
 	o.meter = gemini.NewMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Zone: b.conf.spendZone(), Logger: b.log})
+	b.waits.meter.Store(o.meter)
 	o.learning = gemini.NewLearning(b.rdb, b.conf.scope(), gemini.LearningOptions{Logger: b.log})
 	o.ramps = gemini.NewRampMeter(b.rdb, b.conf.scope(), gemini.MeterOptions{Process: processName(process), Logger: b.log})
 	o.traces = b.tracer(process)

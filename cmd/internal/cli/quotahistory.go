@@ -78,12 +78,17 @@ func runQuotaHistory(ctx context.Context, o *historyOptions) error {
 		v.table().plain(o.Out)
 		return nil
 	}
-	if d.Total.Sum.Calls+d.Total.Sum.Queued == 0 {
+	if nothingIn(d) {
 		o.say("no calls from %s to %s%s", clock(q.From, o.now()), clock(q.To, o.now()), ofModel(o.Model))
 		return nil
 	}
 	v.print(o.Out, d, o.now())
 	return nil
+}
+
+// nothingIn says that no call was made and no row ended.
+func nothingIn(d *gemini.HistoryData) bool {
+	return d.Total.Sum.Calls+d.Total.Sum.Queued+d.Total.Sum.RowsEnded() == 0
 }
 
 // query checks what was asked for.

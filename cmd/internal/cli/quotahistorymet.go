@@ -13,10 +13,12 @@ import (
 
 // historyMet is what the calls of an interval met.
 type historyMet struct {
-	Refused       []gemini.Count `json:"refused_by"`        // by us: the limit and whose it is
-	ProviderBy    []gemini.Count `json:"provider_429_by"`   // the provider's reasons
-	Retried       []gemini.Count `json:"came_again_for"`    // rows that a worker had begun
-	Waited        []gemini.Count `json:"waited_ms_for"`     // callers in place
+	Refused       []gemini.Count `json:"refused_by"`      // by us: the limit and whose it is
+	ProviderBy    []gemini.Count `json:"provider_429_by"` // the provider's reasons
+	Retried       []gemini.Count `json:"came_again_for"`  // rows that a worker had begun
+	Waited        []gemini.Count `json:"waited_ms_for"`   // callers in place
+	RowsWaited    []gemini.Count `json:"rows_waited_ms_for"`
+	RowsEnded     int64          `json:"rows_ended"`        // whose waits these are, from enqueue to the last permit
 	DegradedBy    []gemini.Count `json:"degraded_for"`      // calls that got another answer, by cause
 	Measured      int64          `json:"measured"`          // answers whose estimate is compared
 	InputError    float64        `json:"input_error"`       // estimate against usage: 0.1 is a tenth too much
@@ -32,7 +34,7 @@ type historyMet struct {
 
 func metBy(s gemini.UsageSample) historyMet {
 	m := historyMet{
-		Refused: s.RefusedBy(), ProviderBy: s.RefusedThere(), Retried: s.Retried(), Waited: s.WaitedFor(),
+		Refused: s.RefusedBy(), ProviderBy: s.RefusedThere(), Retried: s.Retried(), Waited: s.WaitedFor(), RowsWaited: s.RowsWaitedFor(), RowsEnded: s.RowsEnded(),
 		Measured: s.Measured, InputError: ratio(s.EstimatedInput-s.MeasuredInput, s.MeasuredInput), OutputError: ratio(s.EstimatedOutput-s.MeasuredOutput, s.MeasuredOutput),
 		UnderInput: ratio(s.UnderInput, s.Measured), UnderOutput: ratio(s.UnderOutput, s.Measured), InputTokens: s.InputTokens, CachedTokens: s.CachedTokens,
 		CacheSaved: s.CacheSavedMicroUSD, CachedAnswers: s.Amount("cached_answers"), ReusedRows: s.ReusedRows,

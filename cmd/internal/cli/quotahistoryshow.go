@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/guptarohit/asciigraph"
 
+	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
@@ -22,6 +23,9 @@ func (v *historyView) print(w io.Writer, d *gemini.HistoryData, now time.Time) {
 	fmt.Fprintln(w)
 	v.table().render(w)
 	fmt.Fprintln(w)
+	for _, line := range rowsChart(d, now) {
+		fmt.Fprintln(w, line)
+	}
 	for _, line := range append(v.Met.lines(), v.loanLines()...) {
 		fmt.Fprintln(w, line)
 	}
@@ -46,6 +50,7 @@ var historyUnits = map[string]string{
 	"usd": "money", "calls": "calls", "429": "refusals of the provider", "refused": "refusals of the limiter", "queued": "rows put back into the line",
 	"degraded": "calls that got another answer", "failed": "failures of the provider", "retried": "rows that came again", "cached_tokens": "input tokens from the provider's cache",
 	"cache_saved_usd": "money saved by the provider's cache", "cached_answers": "answers that were kept", "reused_rows": "rows whose result was there already", "waited_ms": "time waited in place",
+	"rows_ended": "rows that ended", "rows_waited_ms": "time that rows which ended had waited",
 }
 
 func (v *historyView) unitWords() string { return historyUnits[v.Unit] }
@@ -55,7 +60,7 @@ func (v *historyView) amount(n float64) string {
 	switch {
 	case v.Unit == "usd" || v.Unit == "cache_saved_usd":
 		return usd(int64(n))
-	case v.Unit == "waited_ms":
+	case strings.HasSuffix(v.Unit, "waited_ms"):
 		return limiter.Length(time.Duration(n) * time.Millisecond)
 	case n < 10 && n != float64(int64(n)):
 		return strconv.FormatFloat(n, 'f', 1, 64)
@@ -114,7 +119,15 @@ func (v *historyView) table() *dataTable {
 
 // historyColumns are the columns of --output csv after time and name.
 var historyColumns = slices.Concat([]string{"requests", "input_tokens", "output_tokens", "total_tokens", "micro_usd"}, gemini.AmountNames()[5:],
-	[]string{"estimated_input", "measured_input", "estimated_output", "measured_output"})
+	[]string{"estimated_input", "measured_input", "estimated_output", "measured_output"}, rowWaitColumns())
+
+// rowWaitColumns are what rows waited for.
+func rowWaitColumns() (out []string) {
+	for _, cause := range jobs.WaitCauses() {
+		out = append(out, "rows_waited_"+cause+"_ms")
+	}
+	return out
+}
 
 // csv writes a line for each step and group that has anything.
 func (v *historyView) csv(w io.Writer, d *gemini.HistoryData) error {
@@ -140,5 +153,10 @@ func csvNumbers(s gemini.UsageSample) (out []int64) {
 	for _, name := range gemini.AmountNames() {
 		out = append(out, s.Amount(name))
 	}
-	return append(out, s.EstimatedInput, s.MeasuredInput, s.EstimatedOutput, s.MeasuredOutput)
+	out = append(out, s.EstimatedInput, s.MeasuredInput, s.EstimatedOutput, s.MeasuredOutput)
+	waits := s.RowsWaitedFor()
+	for _, cause := range jobs.WaitCauses() {
+		out = append(out, countNamed(waits, cause))
+	}
+	return out
 }

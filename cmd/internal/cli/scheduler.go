@@ -47,6 +47,7 @@ func (b *backend) runScheduler(ctx context.Context) error {
 		return err
 	}
 	defer watched.close()
+	defer b.countRowWaits("scheduler")()
 	b.tellScheduler(ctx, watched, s)
 	b.started(ctx, "scheduler", "windows", len(b.conf.Windows), "p95", *b.conf.Health.P95, "metrics", watched.url)
 	for class, w := range b.conf.workWindows() {

@@ -55,6 +55,7 @@ type CountView struct{ Name, N string }
 type ForecastView struct {
 	Month, Spent, Today, Expected, Low, High string
 	Words                                    string // how it was worked out
+	Zone                                     string // in which days and months begin
 }
 
 // Presets are intervals to choose, up to now.

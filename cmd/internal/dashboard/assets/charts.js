@@ -14,7 +14,7 @@
     const size = Math.abs(v);
     if (measure === "usd") return "$" + (size && size < 0.01 ? v.toFixed(4) : v.toFixed(2));
     if (measure === "percent") return size >= 1e4 ? (v / 1e3).toFixed(0) + " k %" : v.toFixed(size < 10 ? 1 : 0) + " %";
-    if (measure === "seconds") return size < 1 ? (v * 1e3).toFixed(0) + " ms" : size < 60 ? v.toFixed(size < 10 ? 1 : 0) + " s" : size < 3600 ? (v / 60).toFixed(1) + " min" : (v / 3600).toFixed(1) + " h";
+    if (measure === "seconds") return size < 1 ? (v * 1e3).toFixed(0) + " ms" : size < 60 ? v.toFixed(size < 10 ? 1 : 0) + " s" : size < 3600 ? (v / 60).toFixed(1) + " min" : size < 172800 ? (v / 3600).toFixed(1) + " h" : (v / 86400).toFixed(1) + " days";
     if (size >= 1e9) return (v / 1e9).toFixed(1) + " G";
     if (size >= 1e6) return (v / 1e6).toFixed(1) + " M";
     if (size >= 1e4) return (v / 1e3).toFixed(0) + " k";
@@ -64,7 +64,7 @@
       scales: { y: { range: function (u, least, most) { return [Math.min(0, least || 0), (most || 0) > 0 ? most * 1.05 : 1]; } } },
       axes: [
         { stroke: ink, grid: grid, ticks: grid, values: [[86400, "{WWW} {D} {MMM}", null, null, null, null, null, null, 1], [3600, "{HH}:{mm}", "\n{WWW} {D}", null, "\n{WWW} {D}", null, null, null, 1], [60, "{HH}:{mm}", "\n{WWW} {D}", null, "\n{WWW} {D}", null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
-        { stroke: ink, grid: grid, ticks: grid, size: 64, values: function (u, vs) { return vs.map(function (v) { return written(c.measure, v); }); } },
+        { stroke: ink, grid: grid, ticks: grid, size: 78, values: function (u, vs) { return vs.map(function (v) { return written(c.measure, v); }); } },
       ],
     }, [x].concat(order.map(function (i) { return tops[i]; })), box);
     const watch = new ResizeObserver(function () { if (box.clientWidth) plot.setSize({ width: box.clientWidth, height: 230 }); });
