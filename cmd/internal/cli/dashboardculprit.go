@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +85,20 @@ func whoUse(u gemini.UnitUse) dashboard.WhoUse {
 	return out
 }
 
+// whoAdvice is what to do about who had the quota while people waited: a class that may be
+// paused, or people themselves.
+func whoAdvice(culprit, model string) dashboard.AdviceView {
+	if culprit != "" {
+		return dashboard.AdviceView{Level: dashboard.Note, Text: "If it goes on, pause " + culprit + " for half an hour. So that it does not come back, this says what to reserve:", Command: "nightshift quota review"}
+	}
+	query := ""
+	if model != "" {
+		query = url.Values{"lane": {model}}.Encode()
+	}
+	return dashboard.AdviceView{Level: dashboard.Note, Text: "It is itself what people wait for:",
+		Links: []dashboard.LinkView{{Path: "/", Query: query, Text: "see which limit is full"}, {Path: "/steer", Text: "raise it"}}}
+}
+
 // addFindings says what the table's reader looks for.
 func (b *backend) addFindings(v *dashboard.WhoView, who *gemini.Who, now time.Time) {
 	o := who.Overlap
@@ -97,19 +112,13 @@ func (b *backend) addFindings(v *dashboard.WhoView, who *gemini.Who, now time.Ti
 		v.Findings = append(v.Findings, dashboard.AdviceView{Text: text})
 		return
 	}
-	for i, s := range b.whoFindings(who, now) {
-		level := dashboard.Note
-		if i == 0 {
-			level = dashboard.Bad
-		}
-		v.Findings = append(v.Findings, dashboard.AdviceView{Level: level, Text: s})
-	}
 	most := o.Rows[0]
 	for _, c := range b.conf.classTable() {
 		if c.Name == most.Class && c.Pausable {
 			v.Culprit = c.Name
 		}
 	}
+	v.Findings = append(v.Findings, dashboard.AdviceView{Level: dashboard.Bad, Text: overlapWords(o, now)}, whoAdvice(v.Culprit, v.Asked.Model))
 	over := &dashboard.OverlapView{Text: fmt.Sprintf("%s between %s and %s", plural(int(o.Minutes), "minute"), clock(o.First, now), clock(o.Last, now))}
 	over.Rows, over.Found = whoRows(o.Rows, time.Duration(o.Minutes)*time.Minute, dashboard.WhoQuery{})
 	over.Rows = over.Rows[:min(len(over.Rows), 10)]

@@ -112,12 +112,12 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 // page is what of the screen does not depend on what is looked for.
 func (v *overview) page(b *backend) dashboard.Overview {
 	out := dashboard.Overview{At: v.At, Project: v.Project, Health: healthView(v.Health, v.At), Totals: v.totals(b)}
-	out.Pauses = append(pauseViews(v.Pauses), throttleViews(v.Throttles, v.At)...)
+	out.Pauses = append(v.pauseViews(), throttleViews(v.Throttles, v.At)...)
 	for _, c := range b.conf.classTable() {
 		out.Classes = append(out.Classes, v.classView(c))
 	}
 	for _, r := range v.Runs[:min(len(v.Runs), dashboard.RunsOnPage)] {
-		out.Runs = append(out.Runs, r.view(v.At))
+		out.Runs = append(out.Runs, v.runView(r))
 	}
 	for _, e := range slices.Backward(v.Events) {
 		out.Events = append(out.Events, eventView(e))
@@ -253,6 +253,26 @@ func (v *overview) classView(c limiter.Class) dashboard.ClassView {
 		}
 	}
 	return out
+}
+
+// pauseViews are the pauses, of runs by their names.
+func (v *overview) pauseViews() []dashboard.PauseView {
+	out := pauseViews(v.Pauses)
+	for i := range out {
+		for _, r := range v.Runs {
+			if out[i].Resume == r.ID && r.Name != "" {
+				out[i].Target = "run " + r.Name
+			}
+		}
+	}
+	return out
+}
+
+// runView is a run, with whether it is somebody's pause of it that holds it.
+func (v *overview) runView(r runStatus) dashboard.RunView {
+	x := r.view(v.At)
+	x.Paused = x.Open && heldItself(v.Pauses, r.ID)
+	return x
 }
 
 func (r runStatus) view(now time.Time) dashboard.RunView {

@@ -185,7 +185,7 @@ func TestDashboardHistoryAndWho(t *testing.T) {
 		t.Errorf("%.300s", csv.Body.String())
 	}
 	says(t, visit(t, d, looks, "/history.csv?from=never", nil), http.StatusBadRequest, "from never: want")
-	says(t, visit(t, d, looks, "/who?from=30m", nil), http.StatusOK, "2 refusals of calls that people waited for in 1 minute", "tags<b> (bulk) had", "nightshift pause bulk --until 30m", "While people waited")
+	says(t, visit(t, d, looks, "/who?from=30m", nil), http.StatusOK, "2 refusals of calls that people waited for in 1 minute", "tags<b> (bulk) had", "If it goes on, pause bulk for half an hour.", "While people waited")
 	says(t, visit(t, d, looks, "/who?by=class", nil), http.StatusOK, "bulk bulk 75.0 %", "interactive interactive 25.0 %")
 	says(t, visit(t, d, looks, "/who?by=tenant&q=acm", nil), http.StatusOK, "acme")
 	says(t, visit(t, d, looks, "/who?q=nobody", nil), http.StatusOK, "Nobody with that.")

@@ -73,9 +73,15 @@ func (b *backend) pausedItself(ctx context.Context, s runStatus) (bool, error) {
 		return false, nil
 	}
 	pauses, err := b.lim.Pauses(ctx)
+	return heldItself(pauses, s.ID), err
+}
+
+// heldItself says whether one of some pauses is of a run itself, and would be lifted by a
+// resume of it.
+func heldItself(pauses []limiter.Pause, run string) bool {
 	return slices.ContainsFunc(pauses, func(p limiter.Pause) bool {
-		return p.Run == s.ID && (p.Reason == scheduler.ReasonOperator || p.Reason == scheduler.ReasonBrake)
-	}), err
+		return p.Run == run && (p.Reason == scheduler.ReasonOperator || p.Reason == scheduler.ReasonBrake)
+	})
 }
 
 // statusOf is a run's state with its end, and the workers.

@@ -46,7 +46,7 @@ func (d *dashboardNow) runList(ctx context.Context, q dashboard.RunsQuery) (v da
 	}
 	o.estimate()
 	for _, r := range o.Runs {
-		v.Runs = append(v.Runs, r.view(o.At))
+		v.Runs = append(v.Runs, o.runView(r))
 	}
 	return v, nil
 }

@@ -190,6 +190,7 @@ type RunView struct {
 	Running  int64
 	Waiting  int64     // for quota, a pause or another attempt
 	Open     bool      // some rows have not ended
+	Paused   bool      // by somebody, who may resume it
 	ETA      time.Time // zero: unknown or ended
 	Ended    time.Time // zero: unknown or open
 	Note     string    // "waiting for quota", "done in 1h 12m"
@@ -213,4 +214,8 @@ type AdviceView struct {
 	Level   Level
 	Text    string
 	Command string // what to type, if there is such a thing
+	Links   []LinkView
 }
+
+// LinkView is a page of the dashboard that helps; it is shown where there is such a page.
+type LinkView struct{ Path, Query, Text string }
