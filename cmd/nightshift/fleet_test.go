@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,14 +108,35 @@ func (f *fleet) restartRedis() {
 }
 
 func (f *fleet) startSim(q quota) string {
-	cmd := f.command(append([]string{"gemini-sim", "--listen", "127.0.0.1:0", "--model", benchModel, "--counting", "sliding_minute",
-		"--rpm", fmt.Sprint(q.rpm), "--input-tpm", fmt.Sprint(q.inputTPM), "--latency", "300ms", "--per-token", "0s", "--sigma", "0.3"}, q.sim...)...)
+	cmd := f.command(append([]string{"gemini-sim"}, lastOfEach(append([]string{"--listen", "127.0.0.1:0", "--model", benchModel, "--counting", "sliding_minute",
+		"--rpm", fmt.Sprint(q.rpm), "--input-tpm", fmt.Sprint(q.inputTPM), "--latency", "300ms", "--per-token", "0s", "--sigma", "0.3"}, q.sim...))...)...)
 	out, err := cmd.StdoutPipe()
 	f.must(err)
 	f.start(cmd, "sim.log")
 	url, err := bufio.NewReader(out).ReadString('\n')
 	f.must(err)
 	return strings.TrimSpace(url)
+}
+
+// lastOfEach leaves out all but the last of flags that are there twice, which the
+// command refuses. Each flag has its value behind it.
+func lastOfEach(flags []string) (out []string) {
+	for i := 0; i+1 < len(flags); i += 2 {
+		if at := slices.Index(out, flags[i]); at >= 0 {
+			out[at+1] = flags[i+1]
+			continue
+		}
+		out = append(out, flags[i], flags[i+1])
+	}
+	return out
+}
+
+func TestLastOfEach(t *testing.T) {
+	t.Parallel()
+	got := lastOfEach([]string{"--latency", "300ms", "--sigma", "0.3", "--latency", "100ms"})
+	if want := []string{"--latency", "100ms", "--sigma", "0.3"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // command is this very test binary as the nightshift command (see TestMain).
