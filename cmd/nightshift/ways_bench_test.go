@@ -55,25 +55,30 @@ type ways struct {
 // is what a call costs, not what it waits for.
 func newWays(b *testing.B, s simulated) *ways {
 	b.Helper()
-	conf := filepath.Join(b.TempDir(), "sim.yaml")
-	text := fmt.Sprintf("models: [{name: %s, answer_tokens: %d, limits: {rpm: 100000000, input_tpm: 100000000000}}]\nkeep_calls: 1000\n", benchModel, s.tokens)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	n := newNightOn(b, quota{rpm: 100_000_000, inputTPM: 100_000_000_000, sim: []string{
-		"--sim-config", conf, "--latency", s.latency.String(), "--per-token", s.perToken.String(), "--sigma", "0",
-	}}, "")
+	n := newNightOn(b, unlimited(b, s), "")
 	w := &ways{night: n, direct: &way{name: "direct", url: n.sim, header: http.Header{"X-Goog-Api-Key": {"direct"}}}}
-	w.ours = &way{name: "nightshift gateway", proc: n.all[len(n.all)-1], url: n.gateway, header: http.Header{"X-Goog-Api-Key": {w.key()}}}
+	w.ours = &way{name: "nightshift gateway", proc: n.all[len(n.all)-1], url: n.gateway, header: http.Header{"X-Goog-Api-Key": {n.gatewayKey()}}}
 	w.bare = w.startBare()
 	w.portkey = w.startPortkey()
 	return w
 }
 
-func (w *ways) key() string {
-	secret, _, err := gateway.NewKeys(w.rdb, nil).Add(context.Background(),
-		gateway.Identity{Name: "speed", Project: w.scope.Project, Class: "interactive", Feature: "chat"})
-	w.must(err)
+// unlimited is a quota that never binds, and a provider that behaves so.
+func unlimited(b *testing.B, s simulated) quota {
+	conf := filepath.Join(b.TempDir(), "sim.yaml")
+	text := fmt.Sprintf("models: [{name: %s, answer_tokens: %d, limits: {rpm: 100000000, input_tpm: 100000000000}}]\nkeep_calls: 1000\n", benchModel, s.tokens)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return quota{rpm: 100_000_000, inputTPM: 100_000_000_000, sim: []string{
+		"--sim-config", conf, "--latency", s.latency.String(), "--per-token", s.perToken.String(), "--sigma", "0",
+	}}
+}
+
+func (n *night) gatewayKey() string {
+	secret, _, err := gateway.NewKeys(n.rdb, nil).Add(context.Background(),
+		gateway.Identity{Name: "speed", Project: n.scope.Project, Class: "interactive", Feature: "chat"})
+	n.must(err)
 	return secret
 }
 
