@@ -19,7 +19,8 @@ var layers = []string{
 	"cmd/internal/tracing",
 	"cmd/internal/tenants",
 	"cmd/internal/notices",
-	"scheduler/sim", // plays the scheduler's decisions too
+	"cmd/internal/benchtable", // the table of all benchmarks
+	"scheduler/sim",           // plays the scheduler's decisions too
 	"scheduler",
 	"worker",
 	"limiter/gateway",
