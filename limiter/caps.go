@@ -53,7 +53,7 @@ type capped interface {
 	questioned
 	Nodes(context.Context) ([]string, error)
 	States(context.Context, []Lane) ([]LaneState, error)
-	nodeStates(context.Context, []string) ([]NodeState, error)
+	NodeStates(context.Context, []string) ([]NodeState, error)
 	holding(context.Context, []Lane) (map[string]int64, error)
 	began(time.Time, Window) time.Time
 }
@@ -83,7 +83,7 @@ func capsOf(ctx context.Context, l capped, c Config, lanes []Lane, nodes []strin
 	if err != nil {
 		return nil, err
 	}
-	of, err := l.nodeStates(ctx, slices.DeleteFunc(slices.Clone(nodes), func(node string) bool {
+	of, err := l.NodeStates(ctx, slices.DeleteFunc(slices.Clone(nodes), func(node string) bool {
 		has, ok := c.limitsOf(node)
 		return !ok || wildcard(node) || !has.moneyed()
 	}))

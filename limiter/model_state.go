@@ -83,8 +83,8 @@ func (m *Model) States(ctx context.Context, lanes []Lane) (out []LaneState, err 
 	return out, nil
 }
 
-// nodeStates is NodeState of several; those that nothing is known of are left out.
-func (m *Model) nodeStates(ctx context.Context, nodes []string) (out []NodeState, err error) {
+// NodeStates is NodeState of several; those that nothing is known of are left out.
+func (m *Model) NodeStates(ctx context.Context, nodes []string) (out []NodeState, err error) {
 	for _, node := range nodes {
 		switch s, err := m.NodeState(ctx, node); {
 		case err == nil:

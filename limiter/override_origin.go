@@ -36,8 +36,8 @@ func (o Override) Capacity() bool { return o.Source == SourceProvider && o.Name 
 // lower is set.
 func (s settings) origin(node, name string, amount int64, now time.Time) string {
 	said := cmp.Or(s.file.Source, "configuration")
-	for _, o := range inOrder(s.overrides) {
-		if o.Node == node && o.Name == name && (o.Source != SourceProvider || o.Value == amount) {
+	for _, o := range inOrder(s.setAt(node)) {
+		if o.Name == name && (o.Source != SourceProvider || o.Value == amount) {
 			said = o.origin(now)
 		}
 	}
@@ -66,5 +66,22 @@ func (s settings) nodeOrigins(n NodeState) NodeState {
 }
 
 func (s settings) sets(node, name string) bool {
-	return slices.ContainsFunc(s.overrides, func(o Override) bool { return o.Node == node && o.Name == name })
+	return slices.ContainsFunc(s.setAt(node), func(o Override) bool { return o.Name == name })
+}
+
+// setAt are the overrides of a node: few, of the thousands that there may be.
+func (s settings) setAt(node string) []Override {
+	if s.byNode != nil {
+		return s.byNode[node]
+	}
+	return slices.DeleteFunc(slices.Clone(s.overrides), func(o Override) bool { return o.Node != node })
+}
+
+// indexed is s with its overrides by node, for many questions about nodes.
+func (s settings) indexed() settings {
+	s.byNode = map[string][]Override{}
+	for _, o := range s.overrides {
+		s.byNode[o.Node] = append(s.byNode[o.Node], o)
+	}
+	return s
 }

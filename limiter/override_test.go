@@ -3,6 +3,7 @@ package limiter
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -374,5 +375,38 @@ func TestOverridesSayTheirReason(t *testing.T) {
 		if text := strings.Join(got, "\n"); text != c.want {
 			t.Errorf("%+v:\n%s\nwant\n%s", c.set, text, c.want)
 		}
+	}
+}
+
+// Of random overrides, what is said of a node is the same whether they were sorted by
+// node before or not.
+func TestOriginsByNode(t *testing.T) {
+	t.Parallel()
+	rng, now := rand.New(rand.NewPCG(5, 6)), time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	s := settings{file: Config{Source: "nightshift.yaml"}}
+	node := func() string { return []string{"tenant/*", "tenant/a", "tenant/b", "gemini/p/global/m"}[rng.IntN(4)] }
+	name := func() string { return []string{"rpm", "rpd", "input_tpm"}[rng.IntN(3)] }
+	for i := range 40 {
+		o := Override{Node: node(), Name: name(), Value: rng.Int64N(3), By: fmt.Sprint("p", i), At: now}
+		if rng.IntN(3) == 0 {
+			o.Source = SourceProvider
+		}
+		s.overrides = append(s.overrides, o)
+	}
+	sorted := s.indexed()
+	for range 200 {
+		at, what, amount := node(), name(), rng.Int64N(3)
+		want := "nightshift.yaml"
+		for _, o := range inOrder(s.overrides) {
+			if o.Node == at && o.Name == what && (o.Source != SourceProvider || o.Value == amount) {
+				want = o.origin(now)
+			}
+		}
+		if plain, by := s.origin(at, what, amount, now), sorted.origin(at, what, amount, now); plain != want || by != want {
+			t.Errorf("%s %s: %q, sorted before %q, want %q", at, what, plain, by, want)
+		}
+	}
+	if sorted.copied().byNode != nil {
+		t.Error("a copy that may change keeps what was sorted before")
 	}
 }

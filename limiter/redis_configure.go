@@ -228,6 +228,7 @@ func (r *Redis) fetch(ctx context.Context) (settings, error) {
 
 func (r *Redis) keep(s settings) {
 	r.cal.setZone(s.effective.monthZone())
+	s = s.indexed()
 	r.settings.Store(&s)
 	r.config.Store(&s.effective)
 }

@@ -58,8 +58,8 @@ func (r *Redis) States(ctx context.Context, lanes []Lane) ([]LaneState, error) {
 	return out, nil
 }
 
-// nodeStates is NodeState of several; those that nothing is known of are left out.
-func (r *Redis) nodeStates(ctx context.Context, nodes []string) ([]NodeState, error) {
+// NodeStates is NodeState of several; those that nothing is known of are left out.
+func (r *Redis) NodeStates(ctx context.Context, nodes []string) ([]NodeState, error) {
 	c, err := r.look(ctx)
 	if err != nil {
 		return nil, err

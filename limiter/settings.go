@@ -18,6 +18,8 @@ type settings struct {
 	gen       string // of the scope: another one once Redis lost what it had
 	text      string // file as it is stored
 	over      string // overrides as they are stored; "" when none were ever set
+
+	byNode map[string][]Override // the overrides; nil where nobody has sorted them yet
 }
 
 // parse reads what is stored. Overrides that do not go with the configuration any
@@ -44,7 +46,7 @@ func (s *settings) parse() error {
 
 // copied is s for somebody who may change its lists.
 func (s settings) copied() settings {
-	s.overrides = slices.Clone(s.overrides)
+	s.overrides, s.byNode = slices.Clone(s.overrides), nil
 	for _, c := range []*Config{&s.file, &s.effective} {
 		c.Lanes, c.Classes = slices.Clone(c.Lanes), slices.Clone(c.Classes)
 		c.Nodes, c.Shadow, c.Weights = maps.Clone(c.Nodes), maps.Clone(c.Shadow), maps.Clone(c.Weights)

@@ -41,7 +41,7 @@ func TestStatesAreEach(t *testing.T) {
 				b.Errorf("%s is\n%+v, by itself\n%+v", l, got[i], want)
 			}
 		}
-		of, err := many.nodeStates(b.Context(), append([]string{"feature/nobody"}, nodes...))
+		of, err := many.NodeStates(b.Context(), append([]string{"feature/nobody"}, nodes...))
 		b.must(err)
 		if len(of) != len(nodes) {
 			b.Fatalf("%d states of %d nodes", len(of), len(nodes))
