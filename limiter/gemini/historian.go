@@ -176,6 +176,7 @@ func (h *Historian) fineBlock(ctx context.Context, index int64, now time.Time, f
 	if views[viewLevels], err = h.levels.block(ctx, h.History, index); err != nil {
 		return err
 	}
+	views[viewLimits] = views[viewLevels].ofAll()
 	for _, b := range views {
 		b.until = until
 	}

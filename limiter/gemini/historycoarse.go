@@ -23,7 +23,7 @@ func (h *Historian) coarse(ctx context.Context, now time.Time) error {
 		if err := h.join(ctx, viewLevels, levels); err != nil {
 			return err
 		}
-		views[viewLevels] = levels
+		views[viewLevels], views[viewLimits] = levels, levels.ofAll()
 		for _, b := range views {
 			b.until = begin.Add(tierCoarse.block)
 		}
@@ -72,7 +72,7 @@ func (h *Historian) eachFinal(ctx context.Context, t historyTier, now time.Time,
 
 // packMinutes packs the meter's own minutes.
 func (h *Historian) packMinutes(ctx context.Context, now time.Time) error {
-	return h.packStep(ctx, tierMinute, StepMinute, now)
+	return h.packStep(ctx, tierMinute, StepMinute, now, viewUsers)
 }
 
 // packHours packs the meter's own hours.
@@ -82,7 +82,8 @@ func (h *Historian) packHours(ctx context.Context, now time.Time) error {
 
 // packStep puts blocks in the place of buckets. What is counted later makes a bucket
 // anew, which a reader adds.
-func (h *Historian) packStep(ctx context.Context, t historyTier, step Step, now time.Time) error {
+// A block is made for each of the views besides.
+func (h *Historian) packStep(ctx context.Context, t historyTier, step Step, now time.Time, besides ...historyView) error {
 	return h.eachFinal(ctx, t, now, func(index int64) error {
 		begin := t.begin(index)
 		d := newDetail(begin, t.step, t.steps())
@@ -96,6 +97,10 @@ func (h *Historian) packStep(ctx context.Context, t historyTier, step Step, now 
 		for i := range int64(t.steps()) {
 			instead = append(instead, h.raw.keys.bucket(step, begin.UnixMilli()/t.step.Milliseconds()+i))
 		}
-		return h.put(ctx, t, index, true, map[historyView]*block{viewUse: d.use}, instead...)
+		views := map[historyView]*block{viewUse: d.use}
+		for _, v := range besides {
+			views[v] = d.view(v)
+		}
+		return h.put(ctx, t, index, true, views, instead...)
 	})
 }

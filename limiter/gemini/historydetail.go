@@ -158,6 +158,9 @@ func (d detail) views() map[historyView]*block {
 	for _, v := range []historyView{viewClass, viewLane, viewFeature, viewTenant, viewUse, viewTenants} {
 		out[v] = d.view(v)
 	}
+	if d.use.step <= time.Minute {
+		out[viewUsers] = d.view(viewUsers)
+	}
 	return out
 }
 
@@ -171,6 +174,8 @@ func (d detail) view(v historyView) *block {
 		return d.use.fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
 	case viewUse:
 		return d.use.bounded(mostUse)
+	case viewUsers:
+		return d.use.users()
 	case viewTenant:
 		return d.tenants.without(ofFeature).fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
 	}

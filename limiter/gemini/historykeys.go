@@ -42,8 +42,8 @@ const fineDetail = 6 * time.Hour
 
 // keeps is how long a view of a tier is kept after a block's end.
 func (t historyTier) keeps(v historyView) time.Duration {
-	if t.name == tierFine.name && (v == viewUse || v == viewTenants) {
-		return fineDetail
+	if t.name == tierFine.name && (v == viewUse || v == viewTenants || v == viewUsers) {
+		return fineDetail // a ranking reads older minutes from tierMinute
 	}
 	return t.kept
 }
@@ -63,6 +63,8 @@ const (
 	viewUse     historyView = "use"     // region/model|class|feature
 	viewTenants historyView = "tenants" // region/model|class|tenant
 	viewLevels  historyView = "levels"  // region/model|class|limit
+	viewUsers   historyView = "users"   // |class|feature, in steps of a minute, with durations
+	viewLimits  historyView = "limits"  // |class|limit: those of viewLevels that are of all lanes together
 )
 
 // Bounds of a block. What is beyond them is counted as OtherFeature.
@@ -70,6 +72,7 @@ const (
 	largest     = 20   // names of viewLane, viewFeature, viewTenant
 	mostUse     = 1000 // series of viewUse
 	mostTenants = 1500 // of viewTenants
+	mostUsers   = 1000 // of viewUsers: as many features as a bucket of the meter tells apart
 )
 
 type historyKeys struct{ root string }

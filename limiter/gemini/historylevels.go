@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,39 @@ const (
 	levelBorrowed
 	levelRevoked
 )
+
+// ofAll are the series of all lanes together: of a hundred lanes, one in a hundred.
+func (b *block) ofAll() *block {
+	out := newBlock(b.begin, b.step, b.n)
+	out.until = b.until
+	for name, cols := range b.series {
+		if strings.HasPrefix(name, "|") {
+			out.series[name] = cols
+		}
+	}
+	return out
+}
+
+// levelBlocks reads limits and loans: all lanes' together from a view of their own, or
+// from that by lane where an older historian has made no other.
+func (r *historyReader) levelBlocks(ctx context.Context, t historyTier, first, last int64, from time.Time) error {
+	if r.q.Model != "" {
+		return r.some(ctx, t, viewLevels, first, last, from, r.takeLevels)
+	}
+	var keys, byLane []string
+	for i := first; i <= last; i++ {
+		keys = append(keys, r.keys.block(t, i, viewLimits))
+	}
+	away, err := r.atKeys(ctx, keys, from, r.takeLevels)
+	if err != nil || len(away) == 0 {
+		return err
+	}
+	for _, i := range away {
+		byLane = append(byLane, r.keys.block(t, first+int64(i), viewLevels))
+	}
+	_, err = r.atKeys(ctx, byLane, from, r.takeLevels)
+	return err
+}
 
 // takeLevels adds a block's limits and loans up: of one model, or of all together.
 func (r *historyReader) takeLevels(p packedBlock, from time.Time) error {

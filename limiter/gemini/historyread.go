@@ -191,7 +191,7 @@ func (r *historyReader) blocks(ctx context.Context, t historyTier, from, to time
 			}
 		}
 		if r.q.Levels {
-			if err := r.some(ctx, t, viewLevels, first, last, from, r.takeLevels); err != nil {
+			if err := r.levelBlocks(ctx, t, first, last, from); err != nil {
 				return err
 			}
 		}
@@ -205,13 +205,20 @@ func (r *historyReader) some(ctx context.Context, t historyTier, v historyView, 
 	for i := first; i <= last; i++ {
 		keys = append(keys, r.keys.block(t, i, v))
 	}
+	_, err := r.atKeys(ctx, keys, from, take)
+	return err
+}
+
+// atKeys reads blocks, and gives the places of those that are not there.
+func (r *historyReader) atKeys(ctx context.Context, keys []string, from time.Time, take func(packedBlock, time.Time) error) (away []int, err error) {
 	texts, err := r.rdb.MGet(ctx, keys...).Result()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, text := range texts {
+	for i, text := range texts {
 		s, ok := text.(string)
 		if !ok {
+			away = append(away, i)
 			continue
 		}
 		p, err := openBlock([]byte(s))
@@ -219,10 +226,10 @@ func (r *historyReader) some(ctx context.Context, t historyTier, v historyView, 
 			continue // of a newer version
 		}
 		if err := take(p, from); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return away, nil
 }
 
 func (r *historyReader) takeBlock(p packedBlock, from time.Time) error {

@@ -53,7 +53,7 @@ func TestHistoryReadsWhatItAnswers(t *testing.T) {
 	if _, err := r.read.limits(t.Context(), WhoQuery{From: meterNoon, To: now.Add(time.Second)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := asked.all.String(); strings.Contains(got, use) || strings.Contains(got, tenants) || !strings.Contains(got, string(viewLevels)) {
+	if got := asked.all.String(); strings.Contains(got, use) || strings.Contains(got, tenants) || !strings.Contains(got, string(viewLimits)) {
 		t.Errorf("for limits it asks for\n%s", got)
 	}
 }

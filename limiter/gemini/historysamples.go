@@ -7,6 +7,21 @@ import (
 	"time"
 )
 
+// features are samples by feature for a ranking: added up over all lanes where that is
+// kept and no model is asked for.
+func (h *History) features(ctx context.Context, q WhoQuery) ([]UsageSample, time.Duration, error) {
+	now, err := h.now(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if q.Model == "" && !q.From.Before(now.Add(-tierFine.kept+tierFine.block)) {
+		if got, whole, err := h.users(ctx, q.From, q.To, now); whole && err == nil {
+			return got, time.Minute, nil
+		}
+	}
+	return h.samples(ctx, GroupFeature, q.From, q.To)
+}
+
 // samples gives what was counted by model, class and feature, or tenant (as Feature),
 // in steps of a minute where these are kept, else of five; those of a step that the
 // interval touches are whole.

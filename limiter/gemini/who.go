@@ -29,7 +29,7 @@ type Who struct {
 	Rows     []WhoRow         // the largest part of any unit first
 	Limits   map[string]int64 // by unit a minute: the mean of the limit while it was looked at; none where nobody did
 	Overlap  *Overlap         // nil when no caller who waits suffered
-	Samples  []UsageSample    // by feature, behind it
+	Samples  []UsageSample    // by feature, behind it; of no model where none was asked for
 }
 
 // WhoRow is what one feature or tenant used as one class.
@@ -65,7 +65,7 @@ type Overlap struct {
 // Who ranks the users of an interval. It is what `quota who` and the page show.
 func (h *History) Who(ctx context.Context, q WhoQuery) (*Who, error) {
 	q.By = cmp.Or(q.By, GroupFeature)
-	samples, step, err := h.samples(ctx, GroupFeature, q.From, q.To)
+	samples, step, err := h.features(ctx, q)
 	if err != nil {
 		return nil, err
 	}
