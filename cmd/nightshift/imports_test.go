@@ -18,6 +18,7 @@ var layers = []string{
 	"cmd/internal/dashboard",
 	"cmd/internal/tracing",
 	"cmd/internal/tenants",
+	"cmd/internal/kept",
 	"cmd/internal/notices",
 	"cmd/internal/benchtable", // the table of all benchmarks
 	"scheduler/sim",           // plays the scheduler's decisions too

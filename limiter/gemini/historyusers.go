@@ -57,10 +57,10 @@ type usersReader struct {
 	packedReader
 }
 
-// users gives what was used by class and feature over all lanes, in whole minutes. It is
-// not whole where a part of the interval is in no block: before the first call, while
-// nobody made blocks, or what an older historian made. What a meter could only count when
-// its block was final is not in it.
+// users gives what was used by class and feature over all lanes, in whole minutes. What is
+// in no block, as before the first historian, comes from the meter's own minutes; it is
+// not whole where blocks end within one. What a meter could only count when its block was
+// final is not in it.
 func (h *History) users(ctx context.Context, from, to, now time.Time) (samples []UsageSample, whole bool, err error) {
 	from, to = from.Truncate(time.Minute), to.Add(time.Minute-1).Truncate(time.Minute)
 	r := usersReader{historyReader{History: h, now: now, view: viewUsers}, packedReader{step: time.Minute, at: map[packedKey]int{}}}
@@ -80,7 +80,26 @@ func (h *History) users(ctx context.Context, from, to, now time.Time) (samples [
 	if err := r.fresh(ctx); err != nil {
 		return nil, false, err
 	}
-	return r.out, len(missing(r.q.From, limiter.Earlier(to, now), r.found)) == 0, nil
+	whole, err = r.gaps(ctx, limiter.Earlier(to, now))
+	return r.out, whole, err
+}
+
+// gaps reads from the meter what no block has.
+func (r *usersReader) gaps(ctx context.Context, to time.Time) (whole bool, err error) {
+	for _, gap := range missing(r.q.From, to, r.found) {
+		if gap.From != gap.From.Truncate(time.Minute) || gap.To != gap.To.Truncate(time.Minute) {
+			return false, nil
+		}
+		samples, err := ReadMeter(ctx, r.rdb, r.scope, StepMinute, gap.From, gap.To)
+		if err != nil {
+			return false, err
+		}
+		for _, s := range samples {
+			s.Region, s.Model = "", ""
+			r.merge(s, seriesName("", s.Class, s.Feature))
+		}
+	}
+	return true, nil
 }
 
 // part reads a tier's blocks of a stretch.
@@ -88,7 +107,7 @@ func (r *usersReader) part(ctx context.Context, t historyTier, from, to time.Tim
 	if !from.Before(to) {
 		return nil
 	}
-	r.packedReader.from, r.packedReader.to = from, to
+	r.from, r.to = from, to
 	for first, end := t.index(from), t.index(to.Add(-1)); first <= end; first += historyBlocks {
 		if err := r.some(ctx, t, viewUsers, first, min(end, first+historyBlocks-1), from, r.takeUsers); err != nil {
 			return err
@@ -100,7 +119,7 @@ func (r *usersReader) part(ctx context.Context, t historyTier, from, to time.Tim
 func (r *usersReader) takeUsers(p packedBlock, from time.Time) error {
 	r.known = limiter.Later(r.known, p.until)
 	r.found = append(r.found, Interval{limiter.Later(p.begin, from), limiter.Earlier(p.begin.Add(time.Duration(p.n)*p.step), p.until)})
-	return r.packedReader.take(p, from)
+	return r.take(p, from)
 }
 
 // fresh adds what no block has yet, of the last seconds.

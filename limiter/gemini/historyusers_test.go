@@ -78,7 +78,7 @@ func byUser(samples []UsageSample) map[string]UsageSample {
 }
 
 // TestUsersOfAnOlderHistory: where blocks were made without what a ranking reads, it is
-// made of the meter's own minutes as before.
+// made of the meter's own minutes, all of it where a block ends within one.
 func TestUsersOfAnOlderHistory(t *testing.T) {
 	t.Parallel()
 	r := newHistoryRig(t, dialEmbedded(t), nil)
@@ -90,12 +90,21 @@ func TestUsersOfAnOlderHistory(t *testing.T) {
 	if err := r.rdb.Del(t.Context(), r.read.keys.block(tierFine, tierFine.index(meterNoon), viewUsers)).Err(); err != nil {
 		t.Fatal(err)
 	}
+	ranked := func() {
+		t.Helper()
+		if w, err := r.read.Who(t.Context(), WhoQuery{From: meterNoon, To: now}); err != nil || len(w.Rows) != 1 || w.Rows[0].Sum.Calls != 12 {
+			t.Errorf("%+v, %v", w, err)
+		}
+	}
+	if got, whole, err := r.read.users(t.Context(), meterNoon, now, now); !whole || err != nil || len(got) != 12 {
+		t.Errorf("a block is away: %d samples, whole %t, %v", len(got), whole, err)
+	}
+	ranked()
+	r.rewrite(tierFine.index(meterNoon.Add(tierFine.block)), meterNoon.Add(tierFine.block+70*time.Second))
 	if _, whole, err := r.read.users(t.Context(), meterNoon, now, now); whole || err != nil {
-		t.Errorf("a block is away, and all is there: %v", err)
+		t.Errorf("a block ends within a minute, and all is there: %v", err)
 	}
-	if w, err := r.read.Who(t.Context(), WhoQuery{From: meterNoon, To: now}); err != nil || len(w.Rows) != 1 || w.Rows[0].Sum.Calls != 12 {
-		t.Errorf("%+v, %v", w, err)
-	}
+	ranked()
 }
 
 // TestUsersAreBounded: beyond so many features the smallest are one.
@@ -138,5 +147,24 @@ func TestLimitsOfAllLanesHaveTheirOwnBlocks(t *testing.T) {
 	}
 	if byLane := r.ask(q).Levels; !reflect.DeepEqual(own, byLane) {
 		t.Errorf("%+v\nby lane %+v", own, byLane)
+	}
+}
+
+// rewrite has a block end at a time: as if its historian had ended then.
+func (r *historyRig) rewrite(index int64, until time.Time) {
+	r.t.Helper()
+	key := r.read.keys.block(tierFine, index, viewUsers)
+	text, err := r.rdb.Get(r.t.Context(), key).Bytes()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p, err := openBlock(text)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	b := newBlock(p.begin, p.step, p.n)
+	b.until = until
+	if err := r.rdb.Set(r.t.Context(), key, b.pack(), 0).Err(); err != nil {
+		r.t.Fatal(err)
 	}
 }

@@ -89,7 +89,11 @@ func (r *packedReader) sample(at time.Time, series string, cols columns, step in
 	region, model, _ := strings.Cut(key.lane, "/")
 	s := UsageSample{At: at, Region: region, Model: model, Class: key.class, Feature: key.feature}
 	s.fill(cols, step)
-	k := r.key(at, series)
+	r.merge(s, series)
+}
+
+func (r *packedReader) merge(s UsageSample, series string) {
+	k := r.key(s.At, series)
 	if i, ok := r.at[k]; ok {
 		r.out[i].Merge(s)
 		return

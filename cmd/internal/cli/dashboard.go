@@ -95,6 +95,9 @@ func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 	defer watched.close()
 	b.tellDashboard(ctx, watched)
 	go func() { b.warnOf("metrics page", d.Run(ctx)) }()
+	keeping, enough := context.WithCancel(ctx)
+	defer enough()
+	now.keep(keeping)
 	srv := &http.Server{Handler: d, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	srv.RegisterOnShutdown(d.Close)
 	context.AfterFunc(ctx, func() {

@@ -88,20 +88,15 @@ func (b *backend) rankLanes(ctx context.Context, o *overview) ([]laneRank, error
 	if err != nil {
 		return nil, err
 	}
-	at := map[[2]string]int{}
 	ranks := make([]laneRank, len(lanes))
 	for i, l := range lanes {
 		ranks[i] = laneRank{lane: l.Lane, words: strings.ToLower(l.Lane.String())}
-		at[[2]string{l.Lane.Region, l.Lane.Model}] = i
 		ranks[i].held = slices.ContainsFunc(breakers, func(x limiter.BreakerState) bool {
 			return x.Scope == limiter.BreakProject || x.Lane == l.Lane.String()
 		})
-	}
-	for _, s := range o.minute {
-		if i, ok := at[[2]string{s.Region, s.Model}]; ok {
-			r := &ranks[i]
-			r.calls, r.bad = r.calls+s.Calls, r.bad+s.Refused+s.Provider429
-			r.words += " " + strings.ToLower(s.Feature)
+		if use := o.minute.lanes[[2]string{l.Lane.Region, l.Lane.Model}]; use != nil {
+			ranks[i].calls, ranks[i].bad = use.calls, use.bad
+			ranks[i].words += use.words
 		}
 	}
 	return ranks, nil

@@ -5,25 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
+	"nightshift/cmd/internal/kept"
 	"nightshift/jobs"
 	"nightshift/limiter"
-	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
 )
 
 // dashboardNow fills the dashboard's first page.
 type dashboardNow struct {
 	*backend
-	ranks    nodeRanks
 	runsSeen runsSeen
-
-	mu    sync.Mutex // held while the fleet is read: who comes meanwhile wants the same
-	fleet *overview  // as it was last read; guarded by mu
-	users bool       // are in it; guarded by mu
+	events   eventLog
+	fleet    kept.Look[*overview] // but for its lanes and who uses them
+	crowd    kept.Look[*crowd]
+	full     kept.Look[map[string]float64] // how full each path is
 }
 
 // fleetFor is how long one look at the fleet serves all that look at a page of it.
@@ -31,52 +29,46 @@ const fleetFor = 1500 * time.Millisecond
 
 // read gives the fleet as it was just now, for somebody who adds lanes to it.
 func (d *dashboardNow) read(ctx context.Context, now time.Time) (*overview, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.look(ctx, now)
-}
-
-// readUsers is read with those who use its lanes, whom most pages do not show.
-func (d *dashboardNow) readUsers(ctx context.Context, now time.Time) (*overview, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	o, err := d.look(ctx, now)
-	if err != nil || d.users {
-		return o, err
-	}
-	if err := d.fleet.gatherUsers(ctx, d.backend); err != nil {
+	seen, err := d.fleet.Get(ctx, now, fleetFor, func(ctx context.Context) (*overview, error) { return d.fleetNow(ctx, now) })
+	if err != nil {
 		return nil, err
 	}
-	d.users = true
-	return d.look(ctx, now)
-}
-
-// look is read by one who holds mu.
-func (d *dashboardNow) look(ctx context.Context, now time.Time) (*overview, error) {
-	if d.fleet == nil || now.Sub(d.fleet.At).Abs() > fleetFor {
-		o, err := d.fleetNow(ctx, now)
-		if err != nil {
-			return nil, err
-		}
-		d.fleet, d.users = o, false
-	}
-	o := *d.fleet
+	o := *seen
 	o.Runs, o.Pauses = slices.Clone(o.Runs), slices.Clone(o.Pauses)
 	return &o, nil
 }
 
+// readUsers is read with those who use its lanes, whom most pages do not show.
+func (d *dashboardNow) readUsers(ctx context.Context, now time.Time) (*overview, *crowd, error) {
+	o, err := d.read(ctx, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := d.seenCrowd(ctx, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Users, o.minute = c.users, c.minute
+	return o, c, nil
+}
+
+// forget is told that somebody has just changed something.
 func (d *dashboardNow) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.fleet = nil
-	d.runsSeen.forget()
+	d.stale()
+	d.crowd.Forget()
 	d.book.Forget()
+}
+
+// stale has the next page look anew at what no one keeps.
+func (d *dashboardNow) stale() {
+	d.fleet.Forget()
+	d.runsSeen.forget()
 }
 
 // overview is the operator's one screen as the page shows it. It reads the lanes and
 // paths that are on the page, so that a large fleet takes no longer than a small one.
 func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dashboard.Overview, error) {
-	v, err := d.readUsers(ctx, time.Now())
+	v, crowd, err := d.readUsers(ctx, time.Now())
 	if err != nil {
 		return dashboard.Overview{}, err
 	}
@@ -87,6 +79,7 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 	if v.Lanes, err = d.lim.States(ctx, append(lanes.page, lanes.ofRuns...)); err != nil {
 		return dashboard.Overview{}, err
 	}
+	v.samples = crowd.samplesOf(v.Lanes)
 	v.judge(d.backend)
 	if err := d.addEnds(ctx, v.Runs[:min(len(v.Runs), dashboard.RunsOnPage)]); err != nil {
 		return dashboard.Overview{}, err
@@ -106,7 +99,7 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 			return out, err
 		}
 	}
-	return out, d.addPaths(ctx, &out, q)
+	return out, d.addPaths(ctx, &out, crowd.nodes, q)
 }
 
 // page is what of the screen does not depend on what is looked for.
@@ -131,10 +124,8 @@ func (v *overview) page(b *backend) dashboard.Overview {
 // totals are the fleet's of the last minute.
 func (v *overview) totals(b *backend) dashboard.TotalsView {
 	t := dashboard.TotalsView{Workers: len(b.living(v.Fleet))}
-	for _, s := range v.minute {
-		t.Calls, t.Requests, t.Input, t.Output = t.Calls+s.Calls, t.Requests+s.Requests, t.Input+s.InputTokens, t.Output+s.OutputTokens
-		t.Refused, t.Provider = t.Refused+s.Refused, t.Provider+s.Provider429
-	}
+	s := v.minute.all
+	t.Calls, t.Requests, t.Input, t.Output, t.Refused, t.Provider = s.Calls, s.Requests, s.InputTokens, s.OutputTokens, s.Refused, s.Provider429
 	for _, r := range v.Runs {
 		t.Waiting += r.counts[jobs.Waiting] + r.counts[jobs.RetryWait]
 		if r.counts.Open() > 0 {
@@ -220,15 +211,8 @@ func eventLevel(kind string) dashboard.Level {
 // classView adds the features of a class up.
 func (v *overview) classView(c limiter.Class) dashboard.ClassView {
 	out := dashboard.ClassView{Name: c.Name, Pausable: c.Pausable}
-	var sum gemini.UsageSample
-	var all int64
-	for _, x := range v.minute {
-		all += x.Requests
-		if x.Class == c.Name {
-			sum.Merge(x)
-		}
-	}
-	out.Calls, out.Share, out.Refused, out.P95 = sum.Calls, ratio(sum.Requests, all), sum.Refused+sum.Provider429, p95of(sum)
+	sum := v.minute.classes[c.Name]
+	out.Calls, out.Share, out.Refused, out.P95 = sum.Calls, ratio(sum.Requests, v.minute.all.Requests), sum.Refused+sum.Provider429, p95of(sum)
 	for _, r := range v.Health.View.Rows {
 		if r.Class == c.Name && r.Bad != "" {
 			out.Level, out.Note = dashboard.Bad, r.Bad

@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"nightshift/cmd/internal/dashboard"
@@ -14,30 +12,40 @@ import (
 )
 
 // addPaths shows a page of the tenants and others with limits of their own: the
-// fullest first, as far as that is known.
-func (d *dashboardNow) addPaths(ctx context.Context, out *dashboard.Overview, q dashboard.NowQuery) error {
-	nodes, err := d.lim.Nodes(ctx)
+// fullest first, as it was some seconds ago.
+func (d *dashboardNow) addPaths(ctx context.Context, out *dashboard.Overview, all []string, q dashboard.NowQuery) error {
+	out.Totals.Paths = len(all)
+	full, err := d.full.Seen(ctx, out.At, fullEvery, d.lookFull)
 	if err != nil {
 		return err
 	}
-	nodes = slices.DeleteFunc(nodes, isPattern)
-	out.Totals.Paths = len(nodes)
-	d.ranks.refresh(ctx, d.backend, nodes, out.At)
-	text := strings.ToLower(q.Text)
-	nodes = slices.DeleteFunc(nodes, func(n string) bool { return !strings.Contains(strings.ToLower(n), text) })
-	d.ranks.sort(nodes)
+	nodes, text := []string{}, strings.ToLower(q.Text)
+	for _, n := range all {
+		if strings.Contains(strings.ToLower(n), text) {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(full[b], full[a]) })
 	out.PathsFound = len(nodes)
-	for _, node := range onPage(nodes, q.Paths, dashboard.PathsOnPage) {
-		s, err := d.lim.NodeState(ctx, node)
-		if errors.Is(err, limiter.ErrUnknownNode) {
-			continue // it went away meanwhile
-		}
-		if err != nil {
-			return err
-		}
+	states, err := d.lim.NodeStates(ctx, onPage(nodes, q.Paths, dashboard.PathsOnPage))
+	for _, s := range states { // without those that went away meanwhile
 		out.Paths = append(out.Paths, pathView(s, out.At))
 	}
-	return nil
+	return err
+}
+
+// lookFull finds how full each path is, which orders them.
+func (d *dashboardNow) lookFull(ctx context.Context) (map[string]float64, error) {
+	nodes, err := d.lim.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states, err := d.lim.NodeStates(ctx, slices.DeleteFunc(nodes, isPattern))
+	full := make(map[string]float64, len(states))
+	for _, s := range states {
+		full[s.Node] = fullness(s)
+	}
+	return full, err
 }
 
 func pathView(s limiter.NodeState, now time.Time) dashboard.PathView {
@@ -49,48 +57,4 @@ func pathView(s limiter.NodeState, now time.Time) dashboard.PathView {
 		v.Limits = append(v.Limits, limitView(l, s.At, now))
 	}
 	return v
-}
-
-// ranksFor is how long the order of the paths holds: a page must not wait for a
-// look at each of thousands.
-const ranksFor = 20 * time.Second
-
-// nodeRanks is how full each path was at the last look.
-type nodeRanks struct {
-	mu   sync.Mutex
-	full map[string]float64 // guarded by mu
-	at   time.Time          // of the last look's beginning; guarded by mu
-}
-
-// refresh looks at all of them beside the page that asked, unless somebody just did.
-func (r *nodeRanks) refresh(ctx context.Context, b *backend, nodes []string, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now.Sub(r.at) < ranksFor {
-		return
-	}
-	r.at = now
-	nodes = slices.Clone(nodes)
-	go r.look(context.WithoutCancel(ctx), b, nodes)
-}
-
-func (r *nodeRanks) look(ctx context.Context, b *backend, nodes []string) {
-	ctx, cancel := context.WithTimeout(ctx, ranksFor)
-	defer cancel()
-	full := map[string]float64{}
-	for _, node := range nodes {
-		if s, err := b.lim.NodeState(ctx, node); err == nil {
-			full[node] = fullness(s)
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.full = full
-}
-
-// sort puts the fullest first; those that nobody has looked at stay by name.
-func (r *nodeRanks) sort(nodes []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(r.full[b], r.full[a]) })
 }

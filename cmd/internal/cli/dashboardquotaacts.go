@@ -199,7 +199,7 @@ func (b *backend) rampStartAction() dashboard.Action {
 // dashboardSteer is what can be changed of the quotas.
 func (d *dashboardNow) dashboardSteer(ctx context.Context) (v dashboard.SteerView, err error) {
 	now := time.Now()
-	o, err := d.readUsers(ctx, now)
+	o, _, err := d.readUsers(ctx, now)
 	if err != nil {
 		return v, err
 	}

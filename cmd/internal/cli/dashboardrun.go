@@ -278,9 +278,13 @@ func shownBody(s string) string {
 }
 
 // addRunEvents are what happened to the run and to everybody while it went on.
-func (b *backend) addRunEvents(ctx context.Context, v *dashboard.RunPageView, run jobs.Run, now time.Time) error {
-	r := &runReport{Run: run, From: limiter.Later(run.Created, now.Add(-7*24*time.Hour)), At: now}
-	if err := b.reportEvents(ctx, r); err != nil {
+func (d *dashboardNow) addRunEvents(ctx context.Context, v *dashboard.RunPageView, run jobs.Run, now time.Time) error {
+	r := &runReport{Run: run, From: limiter.Later(run.Created, now.Add(-eventsFor)), At: now}
+	list, err := d.events.since(ctx, r.From.Add(-time.Second), now, d.lim.Events)
+	if err != nil {
+		return err
+	}
+	if err := d.addEvents(ctx, r, list); err != nil {
 		return err
 	}
 	for _, e := range slices.Backward(r.Events[max(0, len(r.Events)-mostEvents):]) {

@@ -17,7 +17,7 @@ import (
 // userViews are those who had the quota of the last minute.
 func (v *overview) userViews(text string) (out []dashboard.UserView, found int) {
 	text = strings.ToLower(text)
-	for _, u := range whoTable(v.minute, v.At.Add(-time.Minute), v.At) {
+	for _, u := range v.minute.users {
 		if !strings.Contains(strings.ToLower(u.Feature+" "+u.Class), text) {
 			continue
 		}

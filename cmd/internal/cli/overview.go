@@ -31,7 +31,7 @@ type overview struct {
 	Ramps     []rampRow            `json:"ramps,omitempty"`          // that move calls now
 	Others    map[string]int       `json:"other_projects,omitempty"` // runs of other projects on the same Redis, by project
 	samples   []gemini.UsageSample // behind Users
-	minute    []gemini.UsageSample // of the last minute
+	minute    minuteUse            // of the last minute; on pages only
 }
 
 // lately is what the screen calls "now".
@@ -106,9 +106,6 @@ func (o *overview) gatherUsers(ctx context.Context, b *backend) error {
 		from = samples[0].At // what has just begun is not averaged with the silence before
 	}
 	o.Users, o.samples = whoTable(samples, from, o.At), samples
-	if err == nil {
-		o.minute, err = gemini.ReadMeter(ctx, b.rdb, b.conf.scope(), gemini.Step5s, o.At.Add(-time.Minute), o.At)
-	}
 	return err
 }
 

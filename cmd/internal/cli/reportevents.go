@@ -23,6 +23,11 @@ func (b *backend) reportEvents(ctx context.Context, r *runReport) error {
 	if err != nil {
 		return err
 	}
+	return b.addEvents(ctx, r, list)
+}
+
+// addEvents adds those of a list that concern the run.
+func (b *backend) addEvents(ctx context.Context, r *runReport, list []limiter.Event) error {
 	others, err := b.otherRunTitles(ctx, r.Run.ID)
 	if err != nil {
 		return err

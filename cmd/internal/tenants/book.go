@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"nightshift/cmd/internal/kept"
 	"nightshift/limiter"
 	"nightshift/limiter/gateway"
 )
@@ -25,7 +26,7 @@ type Book struct {
 	// configuration yet. Nil does nothing.
 	Ready func(context.Context) error
 
-	seen directory
+	seen kept.Look[*whole]
 }
 
 func (b *Book) now() time.Time {

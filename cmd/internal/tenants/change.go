@@ -120,7 +120,7 @@ func (b *Book) commit(ctx context.Context, s state, rec *record, to Terms, by, r
 	if err := b.swap(ctx, s.node, s.rec, rec); err != nil {
 		return err
 	}
-	b.seen.forget()
+	b.seen.Forget()
 	if len(ch.Set)+len(ch.Unset) == 0 {
 		return nil
 	}

@@ -109,7 +109,7 @@ func (b *Book) AddKey(ctx context.Context, by, tenant string, d KeyDraft) (secre
 	if err != nil {
 		return "", nil, ofLimiter(ofKeys(err))
 	}
-	b.seen.forget()
+	b.seen.Forget()
 	b.note(ctx, by, d.Name, fmt.Sprintf("key %s (%s) of tenant %s for class %s", d.Name, id, tenant, i.Class))
 	k, err = b.ShowKey(ctx, tenant, id)
 	return secret, k, err
@@ -250,7 +250,7 @@ func (b *Book) RotateKey(ctx context.Context, by, tenant, id string, grace time.
 	if err != nil {
 		return "", nil, ofKeys(err)
 	}
-	b.seen.forget()
+	b.seen.Forget()
 	b.note(ctx, by, i.Name, fmt.Sprintf("key %s (%s) has another secret; the one of before holds for %s", i.Name, i.ID, grace))
 	k, err = b.ShowKey(ctx, tenant, id)
 	return secret, k, err
@@ -270,7 +270,7 @@ func (b *Book) RevokeKey(ctx context.Context, by, tenant, id string) (*Key, erro
 	if err != nil && !errors.Is(err, limiter.ErrNoOverride) {
 		return nil, err
 	}
-	b.seen.forget()
+	b.seen.Forget()
 	if i.Revoked.IsZero() {
 		b.note(ctx, by, i.Name, "key "+i.Name+" ("+i.ID+") is revoked")
 	}

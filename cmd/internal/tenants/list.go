@@ -60,7 +60,11 @@ type Page struct {
 // List gives a part of all tenants that somebody made, configured, gave a key or used
 // today.
 func (b *Book) List(ctx context.Context, q ListQuery) (p Page, err error) {
-	w, err := b.seen.get(ctx, b.now(), q.Fresh, b.look)
+	seen := b.seenLately
+	if q.Fresh {
+		seen = b.seenNow
+	}
+	w, err := seen(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -174,7 +178,7 @@ func (g gathered) list(w *whole) []Summary {
 // Nodes are the tenants and teams that somebody made, configured, gave a key or that used
 // something today: "tenant/acme", "team/web".
 func (b *Book) Nodes(ctx context.Context) (out []string, err error) {
-	w, err := b.seen.get(ctx, b.now(), true, b.look)
+	w, err := b.seenNow(ctx)
 	if err != nil {
 		return nil, err
 	}

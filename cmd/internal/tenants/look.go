@@ -3,7 +3,6 @@ package tenants
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"nightshift/limiter"
@@ -76,7 +75,7 @@ type View struct {
 // View gives a tenant as it was a moment ago, for pages: it takes as long with
 // thousands of tenants as with ten. Nothing is said of what is used now.
 func (b *Book) View(ctx context.Context, tenant string) (*View, error) {
-	w, err := b.seen.get(ctx, b.now(), false, b.look)
+	w, err := b.seenLately(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +99,7 @@ func (b *Book) Teams(ctx context.Context, tenant string) ([]*Account, error) {
 	if _, err := b.Show(ctx, Ref{Tenant: tenant}); err != nil {
 		return nil, err
 	}
-	w, err := b.seen.get(ctx, b.now(), true, b.look)
+	w, err := b.seenNow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +122,7 @@ func (b *Book) teamIn(w *whole, r Ref) *Account {
 
 // ListKeys gives those of a tenant, revoked ones too, the oldest first.
 func (b *Book) ListKeys(ctx context.Context, tenant string) ([]Key, error) {
-	w, err := b.seen.get(ctx, b.now(), true, b.look)
+	w, err := b.seenNow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,69 +138,29 @@ func (b *Book) keysIn(w *whole, tenant string) []Key {
 }
 
 // How long a look serves those who ask: freshFor whoever wants it as it is, seenFor
-// pages, of which one makes another look beside it after that, and waits for it after
-// staleFor.
+// pages where nobody keeps one; keepEvery is how often one who does looks.
 const (
-	freshFor = 50 * time.Millisecond
-	seenFor  = 2 * time.Second
-	staleFor = 10 * time.Second
-	lookTime = 20 * time.Second
+	freshFor  = 50 * time.Millisecond
+	seenFor   = 2 * time.Second
+	keepEvery = 5 * time.Second
 )
 
-// directory keeps the last look, so that a page of twenty tenants does not wait for
-// thousands. The zero value works.
-type directory struct {
-	mu      sync.Mutex
-	last    *whole // nil: somebody has changed something since; guarded by mu
-	looking bool   // somebody does, beside those who ask; guarded by mu
-	changes int    // guarded by mu
+// Keep looks at all tenants every few seconds until the context ends, so that no page
+// waits for thousands of them: what List and View give is some seconds old then.
+func (b *Book) Keep(ctx context.Context) { b.seen.Keep(ctx, keepEvery, b.now, b.look) }
+
+// seenNow is a look as it is, seenLately one for pages.
+func (b *Book) seenNow(ctx context.Context) (*whole, error) {
+	return b.seen.Get(ctx, b.now(), freshFor, b.look)
 }
 
-func (d *directory) get(ctx context.Context, now time.Time, fresh bool, look func(context.Context) (*whole, error)) (*whole, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w := d.last; w != nil {
-		switch age := now.Sub(w.at).Abs(); {
-		case age < freshFor, !fresh && age < seenFor:
-			return w, nil
-		case !fresh && age < staleFor:
-			if !d.looking {
-				d.looking = true
-				go d.anew(context.WithoutCancel(ctx), d.changes, look)
-			}
-			return w, nil
-		}
-	}
-	w, err := look(ctx)
-	if err == nil {
-		d.last = w
-	}
-	return w, err
-}
-
-// anew looks beside those who ask, who go on with what is known.
-func (d *directory) anew(ctx context.Context, changes int, look func(context.Context) (*whole, error)) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	w, err := look(ctx)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.looking = false
-	if err == nil && changes == d.changes {
-		d.last = w
-	}
-}
-
-func (d *directory) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.last = nil
-	d.changes++
+func (b *Book) seenLately(ctx context.Context) (*whole, error) {
+	return b.seen.Seen(ctx, b.now(), seenFor, b.look)
 }
 
 // Forget is told that somebody has changed limits or keys past the book: what pages show
 // is read anew.
-func (b *Book) Forget() { b.seen.forget() }
+func (b *Book) Forget() { b.seen.Forget() }
 
 // usedToday says whether a tenant has used anything in the day of money.
 func (b *Book) usedToday(ctx context.Context, tenant string) (bool, error) {
