@@ -59,14 +59,14 @@ func TestLookIsKept(t *testing.T) {
 		who := &looker{}
 		ctx, end := context.WithCancel(t.Context())
 		go l.Keep(ctx, 5*time.Second, time.Now, who.look)
-		time.Sleep(62 * time.Second)
+		<-time.After(62 * time.Second)
 		synctest.Wait()
 		got, err := l.Seen(t.Context(), time.Now(), time.Second, who.look)
 		see(t, got, err, 13)
 		got, err = l.Get(t.Context(), time.Now(), time.Second, who.look)
 		see(t, got, err, 14)
 		end()
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		got, err = l.Seen(t.Context(), time.Now(), time.Second, who.look)
 		see(t, got, err, 15)
@@ -81,22 +81,22 @@ func TestLookIsKeptByWhatItTakes(t *testing.T) {
 		var l Look[int]
 		who := &looker{}
 		slow := func(ctx context.Context) (int, error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return who.look(ctx)
 		}
 		ctx, end := context.WithCancel(t.Context())
 		go l.Keep(ctx, 5*time.Second, time.Now, slow)
-		time.Sleep(500 * time.Millisecond)
+		<-time.After(500 * time.Millisecond)
 		l.Forget() // in the midst of the first
-		time.Sleep(40 * time.Second)
+		<-time.After(40 * time.Second)
 		synctest.Wait()
 		got, err := l.Seen(t.Context(), time.Now(), time.Second, who.look)
 		see(t, got, err, 2) // its own: the first does not have the change
-		time.Sleep(63 * time.Second)
+		<-time.After(63 * time.Second)
 		synctest.Wait()
 		got, err = l.Seen(t.Context(), time.Now(), time.Second, who.look)
 		see(t, got, err, 4) // at 51 and 102 s
 		end()
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 	})
 }
