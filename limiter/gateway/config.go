@@ -32,7 +32,8 @@ type Config struct {
 	Routes     *gemini.Routes              // the transport's; their aliases may stand in reports of calls. nil: none
 	PathPrefix string                      // under which everything is served: "" or "/gemini"
 	Observe    bool                        // the transport observes: calls with unknown keys pass too
-	Ready      func(context.Context) error // what else /readyz needs, such as Redis; may be nil
+	Ready      func(context.Context) error // what else /readyz needs, such as Redis (see ErrAway); may be nil
+	Local      func() string               // which calls pass while Ready says ErrAway: the gateway stays ready and says it; "" or nil is none
 	// Direct keeps a call that was made elsewhere, by gemini.Direct; nil: /v1/observe is not served.
 	Direct func(context.Context, gemini.DirectCall) error
 	// Permits lends permits for calls that cannot come through here; nil: /v1/permits

@@ -20,31 +20,47 @@ func (v *visit) health() *apiError {
 func (v *visit) ready() *apiError {
 	v.status = http.StatusOK
 	answer := map[string]any{"ready": true, "lanes": len(v.g.cfg.Lanes.Lanes()), "observe": v.g.cfg.Observe}
-	if err := v.g.Ready(v.r.Context()); err != nil {
+	local, err := v.g.Ready(v.r.Context())
+	if err != nil {
 		v.status = http.StatusServiceUnavailable
 		answer["ready"], answer["why"] = false, clean(err.Error())
+	}
+	if local != "" {
+		answer["local"] = clean(local)
 	}
 	writeJSON(v.w, v.status, answer)
 	return nil
 }
 
 // Ready says why calls should not come here now, as /readyz does: the gateway leaves,
-// or cannot admit any. Who asks again and again is taken for a load balancer.
-func (g *Gateway) Ready(ctx context.Context) error {
+// or cannot admit any. Where the shared state is away and some pass without it, local
+// says which, and why: a balancer that took such a gateway out would refuse those too.
+// Who asks again and again is taken for a load balancer.
+func (g *Gateway) Ready(ctx context.Context) (local string, err error) {
 	if g.leaving.Load() {
-		return errLeaving
+		return "", errLeaving
 	}
-	if g.cfg.Ready == nil {
-		g.watcher.saw(g.cfg.Now())
-		return nil
+	if g.cfg.Ready != nil {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		local, err = g.without(g.cfg.Ready(ctx))
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	err := g.cfg.Ready(ctx)
 	if err == nil {
 		g.watcher.saw(g.cfg.Now())
 	}
-	return err
+	return local, err
+}
+
+// without says what passes although the shared state is away.
+func (g *Gateway) without(err error) (string, error) {
+	if g.cfg.Local == nil || !errors.Is(err, ErrAway) {
+		return "", err
+	}
+	passes := g.cfg.Local()
+	if passes == "" {
+		return "", err
+	}
+	return err.Error() + "; " + passes, nil
 }
 
 var errLeaving = errors.New("draining: this process ends when its calls have")

@@ -26,7 +26,7 @@ func TestLeavingIsSeenFirst(t *testing.T) {
 		g := &Gateway{}
 		for _, ago := range test.asks {
 			g.cfg.Now = func() time.Time { return now.Add(-ago) }
-			if err := g.Ready(t.Context()); err != nil {
+			if _, err := g.Ready(t.Context()); err != nil {
 				t.Errorf("%s: not ready: %v", name, err)
 			}
 		}
@@ -34,7 +34,7 @@ func TestLeavingIsSeenFirst(t *testing.T) {
 		if got := g.Leave(); got != test.want {
 			t.Errorf("%s: somebody looks: %v", name, got)
 		}
-		if err := g.Ready(t.Context()); !errors.Is(err, errLeaving) {
+		if _, err := g.Ready(t.Context()); !errors.Is(err, errLeaving) {
 			t.Errorf("%s: ready while it leaves: %v", name, err)
 		}
 	}

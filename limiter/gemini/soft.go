@@ -21,6 +21,9 @@ type SoftAllowance struct {
 // processes changed. What was let through already goes on counting.
 func (t *Transport) SetSoft(allowances map[string]SoftAllowance) { t.soft.set(allowances) }
 
+// Soft are the allowances that let something through now, by class.
+func (t *Transport) Soft() map[string]SoftAllowance { return t.soft.allowed() }
+
 // softGates are the classes' allowances, and which lanes the provider wants to
 // rest meanwhile, since nobody can be told.
 type softGates struct {
@@ -43,6 +46,18 @@ func (s *softGates) set(allowances map[string]SoftAllowance) {
 			s.gates[class] = &softGate{limit: a}
 		}
 	}
+}
+
+func (s *softGates) allowed() map[string]SoftAllowance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]SoftAllowance{}
+	for class, g := range s.gates {
+		if a := g.allowance(); a.PerMinute > 0 {
+			out[class] = a
+		}
+	}
+	return out
 }
 
 // gate gives a class's, or nil when nothing of it may pass.

@@ -35,6 +35,12 @@ func (g *softGate) allows() bool {
 	return g.limit.PerMinute > 0
 }
 
+func (g *softGate) allowance() SoftAllowance {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.limit
+}
+
 func (g *softGate) set(a SoftAllowance) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

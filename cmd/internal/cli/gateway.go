@@ -70,10 +70,11 @@ func (b *backend) serveGateway(ctx context.Context, l net.Listener) error {
 		return firstError(err, l.Close())
 	}
 	defer out.close(b.log)
+	keys := gateway.NewKeys(b.rdb, nil)
 	g, err := gateway.New(gateway.Config{
-		Transport: out.transport, BaseURL: b.conf.apiURL(), Vertex: b.conf.vertexPlace(), Keys: gateway.NewKeys(b.rdb, nil), Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes, Routes: out.routes,
+		Transport: out.transport, BaseURL: b.conf.apiURL(), Vertex: b.conf.vertexPlace(), Keys: keys, Classes: classNames(), Features: b.conf.Features, Lanes: out.lanes, Routes: out.routes,
 		PathPrefix: b.conf.Gateway.PathPrefix, Observe: b.conf.Gateway.Observe,
-		Ready: b.ready,
+		Ready: b.ready, Local: gateway.Passing(out.transport, keys),
 		Direct: func(ctx context.Context, d gemini.DirectCall) error {
 			d.Prices = b.conf.prices()
 			return gemini.Direct(ctx, b.lim, out.lanes, gemini.Fan(out.kept, metrics), d, time.Now())
@@ -109,7 +110,7 @@ func (b *backend) ready(ctx context.Context) error {
 	lanes, err := b.lim.Lanes(ctx)
 	switch {
 	case err != nil:
-		return cmp.Or(b.redisGone(err), err)
+		return fmt.Errorf("%w: %w", gateway.ErrAway, cmp.Or(b.redisGone(err), err))
 	case len(lanes) == 0:
 		return errors.New("no lane has limits; see: nightshift init")
 	}

@@ -36,7 +36,11 @@ func (b *backend) tellScheduler(ctx context.Context, to *watched, s *scheduler.S
 // tellGateway says when calls can be admitted, as the gateway's own /readyz does.
 func (b *backend) tellGateway(to *watched, g *gateway.Gateway) {
 	to.readyWhen(func(ctx context.Context) (map[string]any, error) {
-		return nil, g.Ready(ctx)
+		local, err := g.Ready(ctx)
+		if local == "" {
+			return nil, err
+		}
+		return map[string]any{"local": local}, err
 	})
 }
 
