@@ -259,11 +259,16 @@ func (v *overview) runView(r runStatus) dashboard.RunView {
 	return x
 }
 
+// ofItself is what holds a run in words that stand beside its name.
+func (r runStatus) ofItself(words string) string {
+	return strings.TrimPrefix(words, "run "+r.ID+" is ")
+}
+
 func (r runStatus) view(now time.Time) dashboard.RunView {
 	c := r.counts
 	v := dashboard.RunView{
 		ID: r.ID, Name: r.Name, Class: r.Class, Total: r.Rows, Good: c[jobs.Done] + c[jobs.Cached], Bad: c.Bad() - c[jobs.Cancelled],
-		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.phase(), Open: c.Open() > 0, Model: r.Model, Feature: r.Feature, Created: r.Created,
+		Running: c[jobs.Running], Waiting: c[jobs.Waiting] + c[jobs.RetryWait], Note: r.ofItself(r.phase()), Open: c.Open() > 0, Model: r.Model, Feature: r.Feature, Created: r.Created,
 	}
 	if r.ETA != nil {
 		v.ETA = *r.ETA

@@ -42,7 +42,7 @@ func (d *dashboardNow) runPage(ctx context.Context, q dashboard.RunQuery) (v das
 	if err != nil {
 		return v, err
 	}
-	v = dashboard.RunPageView{At: now, Run: s.view(now), Why: s.Hold, Facts: d.runFacts(run, fleet, now), Settings: d.settingViews(run, now), ETA: etaWords(s, now)}
+	v = dashboard.RunPageView{At: now, Run: s.view(now), Why: s.ofItself(s.Hold), Facts: d.runFacts(run, fleet, now), Settings: d.settingViews(run, now), ETA: etaWords(s, now)}
 	for st := jobs.Queued; st < jobs.NumStates; st++ {
 		if s.counts[st] > 0 {
 			v.States = append(v.States, dashboard.CountView{Name: strings.ReplaceAll(st.String(), "_", " "), N: humanize.Comma(s.counts[st])})

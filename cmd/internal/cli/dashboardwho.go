@@ -104,6 +104,9 @@ func (w waiters) view(ctx context.Context, l waiter) (dashboard.WaitView, error)
 	e := &explained{Class: l.Class, Path: limiter.ParseLeaf(l.Leaf), Explanation: limiter.Explanation{Lane: *l.lane}}
 	if p := pauseFor(e); p != nil {
 		v.For, v.Until, v.UntilNote = pauseSentence(p, w.At), p.Until, ""
+		if l.run != nil {
+			v.For = l.run.ofItself(v.For)
+		}
 		if p.Reason == scheduler.ReasonHealth || p.Reason == scheduler.ReasonWindow || p.Until.IsZero() {
 			v.Until, v.UntilNote = time.Time{}, strings.TrimPrefix(endsBy(p.Reason, p.Owner), "until ")
 		}
