@@ -84,7 +84,7 @@ func TestDetailIsBounded(t *testing.T) {
 	want, _ := d.use.whole()
 	for view, b := range d.views() {
 		got, _ := b.whole()
-		most := map[historyView]int{viewUse: mostUse, viewTenants: mostTenants}[view]
+		most := map[historyView]int{viewUse: mostUse, viewTenants: mostTenants, viewUsers: mostUsers}[view]
 		if most == 0 {
 			most = largest
 		}

@@ -12,7 +12,8 @@ import (
 // a ranking of those who used the quota reads, however many lanes there are.
 func (b *block) users() *block {
 	wide := max(b.step, time.Minute)
-	out := newBlock(b.begin, wide, int(time.Duration(b.n)*b.step/wide))
+	by := int(wide / b.step)
+	out := newBlock(b.begin, wide, (b.n+by-1)/by)
 	out.until = b.until
 	kept := b.largestUsers()
 	for series, cols := range b.series {
@@ -20,7 +21,7 @@ func (b *block) users() *block {
 		if kept != nil && !kept[p[2]] {
 			p[2] = OtherFeature
 		}
-		out.merge(seriesName("", p[1], p[2]), cols.widened(int(wide/b.step)))
+		out.merge(seriesName("", p[1], p[2]), cols.widened(by))
 	}
 	return out
 }
@@ -42,7 +43,7 @@ func (b *block) largestUsers() map[string]bool {
 func (c columns) widened(by int) columns {
 	out := columns{}
 	for field, ns := range c {
-		wide := make([]int64, len(ns)/by)
+		wide := make([]int64, (len(ns)+by-1)/by)
 		for i, n := range ns {
 			wide[i/by] += n
 		}
