@@ -55,27 +55,6 @@ type dayRoom struct {
 	reset time.Time
 }
 
-// costs are what a row takes of each unit.
-type costs [limiter.NumUnits]float64
-
-// costsIn are what the rows that wait have booked on average; nothing while none
-// waits.
-func costsIn(leaves []limiter.LeafState) (c costs) {
-	var rows float64
-	for _, l := range leaves {
-		if l.Waiting > 0 {
-			rows += float64(l.Waiting)
-			for u, n := range l.Booked {
-				c[u] += float64(n)
-			}
-		}
-	}
-	for u := range c {
-		c[u] /= max(rows, 1)
-	}
-	return c
-}
-
 // newCourse reads a lane's state for the rows of one class. Limits in shadow hold
 // nothing up.
 func newCourse(s limiter.LaneState, class string, cost costs, lately float64, now time.Time) course {

@@ -180,7 +180,9 @@ func (b *backend) outlook(ctx context.Context, lane limiter.Lane, now time.Time)
 func (o *overview) outlook(s limiter.LaneState) outlook {
 	name := s.Lane.String()
 	runs := slices.DeleteFunc(slices.Clone(o.Runs), func(r runStatus) bool { return r.lane != name })
-	return newOutlook(s, runs, o.pace()[s.Lane.Model], o.At)
+	look := newOutlook(s, runs, o.pace()[s.Lane.Model], o.At)
+	look.cost = o.taken(s.Lane.Model, runs, look.cost)
+	return look
 }
 
 // estimate gives each open run that workers serve its end.

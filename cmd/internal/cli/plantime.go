@@ -47,8 +47,9 @@ func (l *loaded) prospect(ctx context.Context, be *backend, b *batch, n need, id
 	}
 	own.hold = p.hold
 	others := slices.DeleteFunc(p.runs, func(s sharer) bool { return s.id == id })
+	theirCost := p.cost
 	p.outlook = newOutlook(lane, []runStatus{own}, p.pace, now)
-	p.cost = p.mixed(n.costs(), others, n.Rows)
+	p.cost = mixed(n.costs(), n.Rows, theirCost, others)
 	p.runs[0].weight *= float64(max(b.Spec.Steer.Weight, 1))
 	p.runs = append(p.runs, others...)
 	return p, nil
@@ -129,17 +130,16 @@ func (n need) costs() (c costs) {
 }
 
 // mixed is what a row of the lane takes, ours and those of the other runs.
-func (p prospect) mixed(own costs, others []sharer, rows int64) costs {
+func mixed(own costs, rows int64, theirCost costs, others []sharer) costs {
 	var theirs int64
 	for _, s := range others {
 		theirs += s.rows
 	}
-	booked := costsIn(p.lane.Leaves)
-	if theirs == 0 || booked == (costs{}) {
+	if theirs == 0 || theirCost == (costs{}) {
 		return own
 	}
 	for u := range own {
-		own[u] = (own[u]*float64(rows) + booked[u]*float64(theirs)) / float64(rows+theirs)
+		own[u] = (own[u]*float64(rows) + theirCost[u]*float64(theirs)) / float64(rows+theirs)
 	}
 	return own
 }
