@@ -69,12 +69,16 @@ func newFleet(b testing.TB, q quota, conf string) *fleet {
 		b.Skip("no redis-server in PATH")
 	}
 	f := &fleet{TB: b, dir: b.TempDir()}
-	redisURL := f.startRedis(server)
+	f.set(f.startRedis(server), q, conf)
+	return f
+}
+
+// set starts Gemini, and configures all processes for it and for a Redis.
+func (f *fleet) set(redisURL string, q quota, conf string) {
 	f.env = append(os.Environ(), "NIGHTSHIFT_REDIS="+redisURL, "GEMINI_API_KEY=not-a-real-key",
 		"HOME="+f.dir, "XDG_STATE_HOME="+filepath.Join(f.dir, "state"))
 	f.sim = f.startSim(q)
 	f.write("nightshift.yaml", fmt.Sprintf("gemini: {base_url: %q}\nrun: {model: %s}\n"+conf, f.sim, benchModel, benchModel, q.limits()))
-	return f
 }
 
 // startRedis starts one as the README asks for it.

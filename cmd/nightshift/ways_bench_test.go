@@ -191,6 +191,8 @@ func (w *way) call(c *http.Client, stream bool) (first, whole time.Duration, err
 		return 0, 0, fmt.Errorf("%s: an answer without content: %w", w.name, err)
 	}
 	first = time.Since(began)
-	_, err = io.Copy(io.Discard, resp.Body)
+	if _, err = io.Copy(io.Discard, resp.Body); err != nil {
+		err = fmt.Errorf("%s: an answer that breaks off: %w", w.name, err)
+	}
 	return first, time.Since(began), err
 }
