@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +38,39 @@ func (f *fleet) redisLoad() redisLoad {
 		}
 	}
 	return l
+}
+
+var commandStats = regexp.MustCompile(`cmdstat_(\S+):calls=(\d+),usec=(\d+)`)
+
+// commandLoad is how often a command was given, and the seconds that it took.
+type commandLoad struct{ calls, seconds float64 }
+
+func (f *fleet) commands() map[string]commandLoad {
+	info, err := f.rdb.Info(context.Background(), "commandstats").Result()
+	f.must(err)
+	out := map[string]commandLoad{}
+	for _, m := range commandStats.FindAllStringSubmatch(info, -1) {
+		out[m[1]] = commandLoad{number(m[2]), number(m[3]) / 1e6}
+	}
+	return out
+}
+
+// dearest names the commands that took most time between two looks, with their part
+// of all of it; what scripts give is in theirs and by itself.
+func dearest(before, after map[string]commandLoad, n int) string {
+	var names []string
+	all := 0.0
+	for name, c := range after {
+		names = append(names, name)
+		all += c.seconds - before[name].seconds
+	}
+	took := func(name string) float64 { return after[name].seconds - before[name].seconds }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(took(b), took(a)), cmp.Compare(a, b)) })
+	var out []string
+	for _, name := range names[:min(n, len(names))] {
+		out = append(out, fmt.Sprintf("%s (%.0f times, %.0f %%)", name, after[name].calls-before[name].calls, 100*took(name)/max(all, 1e-9)))
+	}
+	return strings.Join(out, ", ")
 }
 
 func infoNumber(info, name string) float64 {

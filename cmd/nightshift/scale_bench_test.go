@@ -52,11 +52,13 @@ type scaled struct {
 	share       float64 // of a core, Redis's
 	connections float64
 	client      float64 // bytes that a connection takes in Redis
+	most        string  // the commands that took most of Redis's time
 }
 
 func (c scaled) row() string {
 	if c.perSecond == 0 {
-		return fmt.Sprintf("| %d %s | Redis %.0f µs in a second for each, the process itself %.0f µs; %.0f connections in all, of %.1f kB | |", c.n, c.what, c.redis, c.own, c.connections, c.client/1000)
+		return fmt.Sprintf("| %d %s | Redis %.0f µs in a second for each, the process itself %.0f µs; %.0f connections in all, of %.1f kB; most of it for %s | |",
+			c.n, c.what, c.redis, c.own, c.connections, c.client/1000, c.most)
 	}
 	return fmt.Sprintf("| %d %s | %.0f a second; Redis %.0f µs each, %.1f %% of a core; processes %.0f µs each; %.0f connections | |",
 		c.n, c.what, c.perSecond, c.redis, 100*c.share, c.own, c.connections)
@@ -163,7 +165,9 @@ func idleWorkers(b *testing.B, n int) scaled {
 	f.startWorkers(n)
 	f.await("all rows have ended", time.Minute, func() bool { return f.counts(run).Open() == 0 })
 	c := scaled{what: "workers that have nothing to do", n: n}
+	before := f.commands()
 	f.measure(&c, f.workers, func() int64 { return 0 })
+	c.most = dearest(before, f.commands(), 4)
 	c.redis -= bare.redis / float64(n) // what Redis takes by itself
 	f.stopAll()
 	return c

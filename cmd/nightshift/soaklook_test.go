@@ -22,7 +22,8 @@ type soakSample struct {
 	keys   map[string]keyKind
 }
 
-// vitals are a process's.
+// vitals are a process's. The heap is what it may grow to before garbage is collected,
+// twice of what lives: it has no teeth.
 type vitals struct {
 	name                      string
 	rss, heap, goroutines, fd float64 // bytes, bytes
@@ -52,7 +53,7 @@ func (s *soak) vitals(p soakPart) vitals {
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
 	s.must(err)
 	return vitals{
-		name: p.name, rss: memoryOf(s.night, p.cmd, "VmRSS") * 1e6, heap: figure(text, "go_memstats_heap_alloc_bytes"),
+		name: p.name, rss: memoryOf(s.night, p.cmd, "VmRSS") * 1e6, heap: figure(text, "go_memstats_next_gc_bytes"),
 		goroutines: figure(text, "go_goroutines"), fd: float64(len(files)),
 	}
 }

@@ -145,6 +145,7 @@ func BenchmarkHistoryPage(b *testing.B) {
 				}
 			}
 			took[n] = b.Elapsed() / time.Duration(b.N)
+			b.ReportMetric(float64(took[n])/float64(took[10]), "×small")
 		})
 	}
 	b.Logf("four charts of an hour: %s with 10 lanes and 10 tenants, %s with 100 and 1,000: %.2f x", took[10], took[100], float64(took[100])/float64(took[10]))
