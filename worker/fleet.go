@@ -72,7 +72,7 @@ func (w WorkerInfo) Serves(lane string) (LaneInfo, bool) {
 // Fleet lists the worker processes that were heard of in the last ten seconds,
 // in order of their ids.
 func Fleet(ctx context.Context, rdb redis.UniversalClient) ([]WorkerInfo, error) {
-	return fleetCall(ctx, rdb, "", "")
+	return fleetCall(ctx, rdb, "", "", false)
 }
 
 // Serving counts the workers of a fleet that serve a lane, and their call slots.
@@ -103,8 +103,13 @@ func NoWay(fleet []WorkerInfo, lane string) *Trouble {
 	return last
 }
 
-func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string) ([]WorkerInfo, error) {
-	reply, err := fleetScript.Run(ctx, rdb, []string{fleetKey}, id, info, beatFor.Milliseconds()).StringSlice()
+// fleetCall writes one's own entry, and reads all unless it is blind.
+func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string, blind bool) ([]WorkerInfo, error) {
+	only := ""
+	if blind {
+		only = "1"
+	}
+	reply, err := fleetScript.Run(ctx, rdb, []string{fleetKey}, id, info, beatFor.Milliseconds(), only).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("reading the worker fleet: %w", err)
 	}
@@ -131,21 +136,33 @@ type registry struct {
 	rdb  redis.UniversalClient
 	self func() WorkerInfo
 
+	blind int // beats until the fleet is read again; of the goroutine that beats
+
 	mu     sync.Mutex
 	others []WorkerInfo
 }
 
-// beat writes our entry and reads the fleet's.
+// blindBeats is how many beats of a fleet of n pass between two readings. All read all,
+// so that what Redis does for it would grow with the square of the fleet: each of fifty
+// reads every second, each of five hundred and more every ten.
+func blindBeats(n int) int { return min(n/50, 9) }
+
+// beat writes our entry and reads the fleet's, now and then when it is large.
 func (r *registry) beat(ctx context.Context) error {
 	self := r.self()
 	info, err := json.Marshal(self)
 	if err != nil {
 		return err
 	}
-	fleet, err := fleetCall(ctx, r.rdb, self.ID, string(info))
+	fleet, err := fleetCall(ctx, r.rdb, self.ID, string(info), r.blind > 0)
 	if err != nil {
 		return err
 	}
+	if r.blind > 0 {
+		r.blind--
+		return nil
+	}
+	r.blind = blindBeats(len(fleet))
 	fleet = slices.DeleteFunc(fleet, func(w WorkerInfo) bool { return w.ID == self.ID })
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,19 +172,27 @@ func (r *registry) beat(ctx context.Context) error {
 
 // leave removes our entry.
 func (r *registry) leave(ctx context.Context) error {
-	_, err := fleetCall(ctx, r.rdb, r.self().ID, "")
+	_, err := fleetCall(ctx, r.rdb, r.self().ID, "", true)
 	return err
 }
 
-// fleet is the other workers as they were at the last beat.
+// fleet is the other workers as they were when it was last read.
 func (r *registry) fleet() []WorkerInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.others)
 }
 
-// idleElsewhere is how many free slots the other workers had for a lane at the
-// last beat.
+// serving is how many other workers served a lane when the fleet was last read.
+func (r *registry) serving(lane string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, _ := Serving(r.others, lane)
+	return n
+}
+
+// idleElsewhere is how many free slots the other workers had for a lane
+// when the fleet was last read.
 func (r *registry) idleElsewhere(lane string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -98,7 +98,7 @@ func (l *lane) start() error {
 	if err := l.server.Start(l); err != nil {
 		return err
 	}
-	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.wanted, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{},
+	p := &puller{gate: l.w.cfg.Gate, rdb: l.w.cfg.Redis, lane: l.lane, free: l.wanted, others: func() int { return l.w.registry.serving(l.name) }, log: l.w.cfg.Logger, now: l.w.cfg.Now, late: map[string]late{},
 		homes: map[string][]string{jobs.Queue(jobs.High, l.name): {jobs.SampleQueue(l.name)}}}
 	l.pulls.Go(func() { p.run(l.w.stopping) })
 	l.pulls.Go(func() { l.lineUp(l.w.stopping) })

@@ -42,9 +42,11 @@ type puller struct {
 	rdb  redis.UniversalClient
 	lane limiter.Lane
 	free func() int // call slots that are free over the fleet
-	log  *slog.Logger
-	now  func() time.Time
-	late map[string]late // by task id
+	// others is how many other workers serve the lane; nil: none.
+	others func() int
+	log    *slog.Logger
+	now    func() time.Time
+	late   map[string]late // by task id
 	// homes are queues of other lanes in which jobs of this lane were found, by the
 	// queue that they were looked for in.
 	homes map[string][]string
@@ -57,9 +59,9 @@ type late struct {
 
 func (p *puller) run(ctx context.Context) {
 	for {
-		again := pullEvery
-		if p.tick(ctx) {
-			again = pullSoon
+		again := pullSoon
+		if !p.tick(ctx) {
+			again = p.pause()
 		}
 		select {
 		case <-ctx.Done():
@@ -67,6 +69,17 @@ func (p *puller) run(ctx context.Context) {
 		case <-time.After(again):
 		}
 	}
+}
+
+// pause is how long until the next offer, while slots are not what is scarce. One of
+// all workers that serve the lane is enough, and each offer costs Redis the look at a
+// lane: where they are many, each offers less often, and some eight of them at any time
+// within half a second. What has been released and was not found is looked for at once.
+func (p *puller) pause() time.Duration {
+	if p.others == nil || len(p.late) > 0 {
+		return pullEvery
+	}
+	return pullEvery * time.Duration(min(max(1, p.others()/8), 20))
 }
 
 // tick is one pass. Without it, or when it fails, the jobs still come back by

@@ -89,7 +89,7 @@ func TestPullSeesTheFleetsSlots(t *testing.T) {
 func TestDeadWorkersLeaveTheFleet(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := newRig(t)
-		if _, err := fleetCall(t.Context(), r.rdb, "dead", `{"id":"dead","lanes":[{"lane":"x","slots":3}]}`); err != nil {
+		if _, err := fleetCall(t.Context(), r.rdb, "dead", `{"id":"dead","lanes":[{"lane":"x","slots":3}]}`, false); err != nil {
 			t.Fatal(err)
 		}
 		pass(beatFor - time.Second)
