@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/worker"
 )
 
 var scaleFor = flag.Duration("scale-for", 10*time.Second, "Scale: how long each size is measured")
@@ -53,6 +54,7 @@ type scaled struct {
 	connections float64
 	client      float64 // bytes that a connection takes in Redis
 	most        string  // the commands that took most of Redis's time
+	reading     float64 // µs of Redis's, the look at a fleet of a thousand
 }
 
 func (c scaled) row() string {
@@ -169,6 +171,25 @@ func idleWorkers(b *testing.B, n int) scaled {
 	f.measure(&c, f.workers, func() int64 { return 0 })
 	c.most = dearest(before, f.commands(), 4)
 	c.redis -= bare.redis / float64(n) // what Redis takes by itself
+	c.reading = f.readingFleet(1000)
 	f.stopAll()
 	return c
+}
+
+// readingFleet is what Redis does, in µs, to tell one worker of n.
+func (n *night) readingFleet(workers int) float64 {
+	entry := fmt.Sprintf(`%d|{"id":"a-host:12345:0011aabb","host":"a-host","lanes":[{"lane":%q,"slots":32,"busy":0}],"done":100000}`, time.Now().UnixMilli(), n.lane())
+	for i := range workers {
+		n.must(n.rdb.HSet(n.Context(), "nightshift:fleet", fmt.Sprintf("host:%05d", i), entry).Err())
+	}
+	const times = 50
+	before := n.redisLoad()
+	for range times {
+		living, err := worker.Fleet(n.Context(), n.rdb)
+		n.must(err)
+		if len(living) < workers {
+			n.Fatalf("%d of %d workers are read", len(living), workers)
+		}
+	}
+	return 1e6 * (n.redisLoad().cpu - before.cpu) / times
 }

@@ -14,6 +14,7 @@ const (
 	// kept of its use for a hundred days (BenchmarkTenantUseMemory).
 	tenantBytes, useBytes = 8 << 10, 65_000
 	maxClients            = 10_000 // Redis's default
+	readEvery             = 10     // seconds between the looks that each of many workers takes at the fleet
 )
 
 // onPaper computes what a fleet needs of one Redis, from a row's cost at the largest
@@ -21,7 +22,7 @@ const (
 func onPaper(busy, idle scaled, workers, tenants int) []string {
 	each := idle.connections / float64(idle.n)
 	connections := each * float64(workers)
-	waiting := idle.redis * float64(workers) / 1e6
+	waiting := (idle.redis + idle.reading/readEvery) * float64(workers) / 1e6
 	rows := max(0, redisBusy-waiting) / (busy.redis / 1e6)
 	remark := ""
 	if connections > maxClients {
@@ -30,6 +31,7 @@ func onPaper(busy, idle scaled, workers, tenants int) []string {
 	out := []string{
 		fmt.Sprintf("| connections of %d workers | %.0f, %.0f MB of Redis | %s |", workers, connections, connections*idle.client/1e6, remark),
 		fmt.Sprintf("| Redis while they have nothing to do | %.1f %% of a core | |", 100*waiting),
+		fmt.Sprintf("| idle workers that leave Redis below %.0f %% of its core | %.0f | larger ones (worker.concurrency) cost Redis no more |", 100*redisBusy, redisBusy/waiting*float64(workers)),
 	}
 	if rows > 0 {
 		out = append(out, fmt.Sprintf("| rows a second that leave Redis below %.0f %% of its core | %.0f, %.0f a minute | |", 100*redisBusy, rows, 60*rows))
@@ -42,10 +44,10 @@ func onPaper(busy, idle scaled, workers, tenants int) []string {
 func TestOnPaper(t *testing.T) {
 	t.Parallel()
 	busy := scaled{n: 8, perSecond: 500, redis: 1000}
-	idle := scaled{n: 8, redis: 100, connections: 96, client: 2000}
+	idle := scaled{n: 8, redis: 60, connections: 96, client: 2000, reading: 400}
 	got := strings.Join(onPaper(busy, idle, 1000, 10_000), "\n")
 	for _, want := range []string{
-		"12000, 24 MB of Redis | more than Redis's maxclients", "| 10.0 % of a core |", "| 500, 30000 a minute |", "82 MB; 650 MB",
+		"12000, 24 MB of Redis | more than Redis's maxclients", "| 10.0 % of a core |", "| 6000 | larger ones", "| 500, 30000 a minute |", "82 MB; 650 MB",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
