@@ -41,6 +41,7 @@ var histories = map[string]string{
 	"limiter audit":         "the latest 100,000",
 	"limiter learned":       "30 days",
 	"scheduler hours":       "36 days",
+	"scheduler told":        "60 days, two a run",
 	"jobs purged":           "the latest 5,000",
 }
 

@@ -116,9 +116,12 @@ func (s source) command(quick bool) string {
 }
 
 func (s source) line(quick bool) (args, env []string) {
-	args, env = append(args, s.args...), append(env, s.env...)
+	args, env = append(args, s.args...), s.env
 	if quick {
-		args, env = append(args, s.quick.args...), append(env, s.quick.env...)
+		args = append(args, s.quick.args...)
+		if s.quick.env != nil {
+			env = s.quick.env
+		}
 	}
 	return args, env
 }

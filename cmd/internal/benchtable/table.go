@@ -58,12 +58,12 @@ func (r result) verdict() string {
 	return "**missed**"
 }
 
-// figure has three digits that count, or all before the point.
+// figure has four digits that count, or all before the point.
 func figure(v float64) string {
 	if v >= 1000 || v <= -1000 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 func (m machine) line() string {
