@@ -41,7 +41,7 @@ func (g *Gateway) Ready(ctx context.Context) (local string, err error) {
 		return "", errLeaving
 	}
 	if g.cfg.Ready != nil {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, readyTime)
 		defer cancel()
 		local, err = g.without(g.cfg.Ready(ctx))
 	}
@@ -50,6 +50,10 @@ func (g *Gateway) Ready(ctx context.Context) (local string, err error) {
 	}
 	return local, err
 }
+
+// readyTime bounds the question whether calls can be admitted: an answer that takes longer
+// than a second is none to many balancers.
+const readyTime = 800 * time.Millisecond
 
 // without says what passes although the shared state is away.
 func (g *Gateway) without(err error) (string, error) {
