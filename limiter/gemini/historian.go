@@ -127,13 +127,13 @@ func (h *Historian) leave(ctx context.Context) {
 // put writes a tier's block in all its views. A final one replaces the meter's own
 // buckets that are named.
 func (h *Historian) put(ctx context.Context, t historyTier, index int64, final bool, views map[historyView]*block, instead ...string) error {
-	keys, mark := []string{h.keys.lock(), h.keys.root}, ""
+	keys, mark, pack := []string{h.keys.lock(), h.keys.root}, "", (*block).pack
 	if final {
-		mark = strconv.FormatInt(index, 10)
+		mark, pack = strconv.FormatInt(index, 10), (*block).packFinal
 	}
 	args := []any{h.writer, len(views), t.name, mark}
 	for v, b := range views {
-		keys, args = append(keys, h.keys.block(t, index, v)), append(args, b.pack(), (t.keeps(v)+t.block).Milliseconds())
+		keys, args = append(keys, h.keys.block(t, index, v)), append(args, pack(b), (t.keeps(v)+t.block).Milliseconds())
 	}
 	done, err := historyPutScript.Run(ctx, h.rdb, append(keys, instead...), args...).Int()
 	if err != nil {

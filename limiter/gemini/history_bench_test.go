@@ -71,7 +71,7 @@ func memoryOf(b *testing.B, rdb *redis.Client, scope limiter.Scope) map[string]i
 		switch {
 		case len(parts) > 4 && parts[1] == "history":
 			kind = "packed " + parts[2]
-			if v := historyView(parts[4]); v == viewUse || v == viewTenants {
+			if v := historyView(parts[4]); tierFine.keeps(v) == fineDetail {
 				kind += " detail"
 			}
 		case len(parts) > 3 && parts[1] == "t":
@@ -121,7 +121,7 @@ func BenchmarkHistoryMemory(b *testing.B) {
 		all += p.bytes
 		b.Logf("%-32s %6.1f MB", p.what, mb(p.bytes))
 	}
-	b.Logf("%-32s %6.1f MB", "all", mb(all))
+	b.Logf("%-32s %6.1f MB (bar 200)", "all", mb(all))
 	for b.Loop() {
 	}
 	b.ReportMetric(mb(all), "MB/7d")

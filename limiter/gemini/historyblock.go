@@ -62,22 +62,31 @@ const blockVersion = 2
 var errBlock = errors.New("a block of the history is cut or of a newer version")
 
 var (
-	packer = sync.OnceValue(func() *zstd.Encoder {
-		w, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(1<<18))
-		return w // only wrong options fail
-	})
-	unpacker = sync.OnceValue(func() *zstd.Decoder {
+	packer      = sync.OnceValue(func() *zstd.Encoder { return newPacker(zstd.SpeedBetterCompression) })
+	finalPacker = sync.OnceValue(func() *zstd.Encoder { return newPacker(zstd.SpeedBestCompression) })
+	unpacker    = sync.OnceValue(func() *zstd.Decoder {
 		r, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
 		return r
 	})
 )
 
-// pack writes a block: version, begin, step and until in ms, number of steps; then,
+func newPacker(level zstd.EncoderLevel) *zstd.Encoder {
+	w, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithWindowSize(1<<18))
+	return w // only wrong options fail
+}
+
+// pack is packWith for a block that grows, and is written again in ten seconds.
+func (b *block) pack() []byte { return b.packWith(packer()) }
+
+// packFinal takes longer and less room: a final block is written once, and kept for days.
+func (b *block) packFinal() []byte { return b.packWith(finalPacker()) }
+
+// packWith writes a block: version, begin, step and until in ms, number of steps; then,
 // compressed, for each series its name, the bytes of its columns, and for each
 // column its field and either how many columns before it the same numbers stand, or 0,
 // which steps are not zero, and these. Where all goes well, half of the columns are
 // the same: each call is one that was sent, answered and measured.
-func (b *block) pack() []byte {
+func (b *block) packWith(to *zstd.Encoder) []byte {
 	var body []byte
 	for _, name := range slices.Sorted(maps.Keys(b.series)) {
 		cols := b.series[name].pack()
@@ -88,7 +97,7 @@ func (b *block) pack() []byte {
 	for _, n := range []int64{b.begin.UnixMilli(), b.step.Milliseconds(), b.until.UnixMilli(), int64(b.n)} {
 		out = binary.AppendVarint(out, n)
 	}
-	return packer().EncodeAll(body, out)
+	return to.EncodeAll(body, out)
 }
 
 func (c columns) pack() (out []byte) {
