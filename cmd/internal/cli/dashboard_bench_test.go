@@ -87,6 +87,7 @@ func BenchmarkTenantPages(b *testing.B) {
 		be := fleetOf(b, benchRedis(b), max(10, tenants/10), tenants)
 		manyTenants(b, be, tenants)
 		now := &dashboardNow{backend: be}
+		now.keep(b.Context())
 		d := be.testDashboard(b, now)
 		for _, path := range []string{"/tenants", "/tenants/t003"} {
 			b.Run(fmt.Sprintf("%d-tenants%s", tenants, path), func(b *testing.B) {

@@ -32,7 +32,7 @@ type WhoView struct {
 func (v WhoView) wrong() string { return v.Problem }
 
 // WhoOnPage is how many lines a page of the ranking has.
-const WhoOnPage = 50
+const WhoOnPage = 20
 
 // WhoUnit is a dimension of the quota.
 type WhoUnit struct {
