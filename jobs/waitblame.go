@@ -14,8 +14,9 @@ type Stretch struct {
 }
 
 // blamed are the causes by which one that holds beside another has the time: what a
-// person did or wanted before what came about.
-var blamed = [NumWaits]WaitCause{WaitPaused, WaitWindow, WaitSpend, WaitHealth, WaitErrors, WaitQuota, WaitSlots, WaitTurn, WaitQueue}
+// person did or wanted before what came about, and that no worker was there before what
+// one would have met.
+var blamed = [NumWaits]WaitCause{WaitPaused, WaitWindow, WaitSpend, WaitHealth, WaitQueue, WaitErrors, WaitQuota, WaitSlots, WaitTurn}
 
 // Closed is when a run was closed: spans in order that do not overlap.
 type Closed []Stretch

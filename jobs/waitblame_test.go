@@ -38,6 +38,8 @@ func TestBlame(t *testing.T) {
 		"a person within a window":   {[]Stretch{span(WaitWindow, 10, 100), span(WaitPaused, 40, 50)}, "window 80, paused 10"},
 		"a window within a person's": {[]Stretch{span(WaitWindow, 40, 50), span(WaitPaused, 10, -1)}, "paused 90"},
 		"rests within a breaker":     {[]Stretch{span(WaitQuota, 20, 30), span(WaitErrors, 25, 40), span(WaitQuota, 35, 50)}, "quota 75, errors 15"},
+		"no worker within a rest":    {[]Stretch{span(WaitQuota, 0, 100), span(WaitErrors, 20, 60), span(WaitQueue, 40, 80)}, "queue 40, quota 30, errors 20"},
+		"no worker in a window":      {[]Stretch{span(WaitWindow, 0, 60), span(WaitQueue, 40, 80)}, "queue 20, quota 20, window 50"},
 		"its own cause":              {[]Stretch{span(WaitQuota, 20, 30)}, "quota 90"},
 	} {
 		w := Waits{WaitQuota: 90 * time.Second, WaitTurn: 7 * time.Second}

@@ -14,7 +14,7 @@ type WaitCause byte
 // The causes. A time that nobody accounts for, since a worker died with it, is
 // WaitQueue.
 const (
-	WaitQueue  WaitCause = iota // nobody has looked at the row yet
+	WaitQueue  WaitCause = iota // nobody has looked at the row yet, or no worker was there
 	WaitTurn                    // others are before it in line
 	WaitQuota                   // a limit is used up, held for a class above, or the provider asked for a rest
 	WaitWindow                  // its work window is closed

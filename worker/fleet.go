@@ -69,6 +69,16 @@ func (w WorkerInfo) Serves(lane string) (LaneInfo, bool) {
 	return w.Lanes[i], true
 }
 
+// serves gives the lanes that count as served while the worker beats.
+func (w WorkerInfo) serves() (lanes []string) {
+	for _, l := range w.Lanes {
+		if _, ok := w.Serves(l.Lane); ok {
+			lanes = append(lanes, l.Lane)
+		}
+	}
+	return lanes
+}
+
 // Fleet lists the worker processes that were heard of in the last ten seconds,
 // in order of their ids.
 func Fleet(ctx context.Context, rdb redis.UniversalClient) ([]WorkerInfo, error) {
@@ -103,13 +113,18 @@ func NoWay(fleet []WorkerInfo, lane string) *Trouble {
 	return last
 }
 
-// fleetCall writes one's own entry, and reads all unless it is blind.
-func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string, blind bool) ([]WorkerInfo, error) {
+// fleetCall writes one's own entry and which lanes it serves, and reads all unless it is
+// blind.
+func fleetCall(ctx context.Context, rdb redis.UniversalClient, id, info string, blind bool, lanes ...string) ([]WorkerInfo, error) {
 	only := ""
 	if blind {
 		only = "1"
 	}
-	reply, err := fleetScript.Run(ctx, rdb, []string{fleetKey}, id, info, beatFor.Milliseconds(), only).StringSlice()
+	args := []any{id, info, beatFor.Milliseconds(), only}
+	for _, l := range lanes {
+		args = append(args, l)
+	}
+	reply, err := fleetScript.Run(ctx, rdb, []string{fleetKey, servedKey}, args...).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("reading the worker fleet: %w", err)
 	}
@@ -154,7 +169,7 @@ func (r *registry) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fleet, err := fleetCall(ctx, r.rdb, self.ID, string(info), r.blind > 0)
+	fleet, err := fleetCall(ctx, r.rdb, self.ID, string(info), r.blind > 0, self.serves()...)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,9 @@ package worker
 // internal/base/base.go). A test compares the latter with what asynq leaves.
 
 const (
-	fleetKey  = "nightshift:fleet"  // hash of worker id → time seen and description
-	abortsKey = "nightshift:aborts" // sorted set of run ids by the Unix millisecond of their abort
+	fleetKey  = "nightshift:fleet"          // hash of worker id → time seen and description
+	servedKey = "{nightshift:fleet}:served" // hash of when lanes were served, in the fleet's slot (lua/fleet.lua)
+	abortsKey = "nightshift:aborts"         // sorted set of run ids by the Unix millisecond of their abort
 )
 
 // failingKey is there while a lane's workers say that the provider fails: when it

@@ -8,6 +8,8 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/limiter/gemini"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // waitCauses adds the limiter's refusals up to what people look at: whatever is not
@@ -89,7 +91,8 @@ type Closings interface {
 }
 
 // ClosedBy fits jobs.StoreOptions.Closed: when a run was closed, by what rows wait for.
-func ClosedBy(lim Closings) func(context.Context, jobs.Run) ([]jobs.Stretch, error) {
+// While no worker serves its lane they wait for that, whatever they were told before.
+func ClosedBy(lim Closings, rdb redis.UniversalClient) func(context.Context, jobs.Run) ([]jobs.Stretch, error) {
 	return func(ctx context.Context, r jobs.Run) ([]jobs.Stretch, error) {
 		lane, err := limiter.ParseLane(r.Spec.Lane)
 		if err != nil {
@@ -99,7 +102,10 @@ func ClosedBy(lim Closings) func(context.Context, jobs.Run) ([]jobs.Stretch, err
 		if err != nil {
 			return nil, err
 		}
-		var out []jobs.Stretch
+		out, err := unserved(ctx, rdb, r.Spec.Lane)
+		if err != nil {
+			return nil, err
+		}
 		for _, c := range list {
 			if cause, ok := closingWaits(c); ok {
 				out = append(out, jobs.Stretch{Cause: cause, From: c.From, To: c.To})

@@ -95,7 +95,7 @@ func TestClosedBy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := ClosedBy(lim)(t.Context(), run)
+	got, err := ClosedBy(lim, rdb)(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}

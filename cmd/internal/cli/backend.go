@@ -114,7 +114,7 @@ func (f *factory) backend(c *loaded, rdb redis.UniversalClient) *backend {
 		conf: c,
 		rdb:  rdb,
 		store: jobs.NewStore(rdb, jobs.StoreOptions{Timeout: taskTimeout(c), Drained: c.resultsDir(), Logger: log, Braked: brake.Stop,
-			Closed: worker.ClosedBy(lim), Waited: waits.take}),
+			Closed: worker.ClosedBy(lim, rdb), Waited: waits.take}),
 		waits: waits,
 		lim:   lim,
 		log:   log,

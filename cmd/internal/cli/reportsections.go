@@ -156,7 +156,7 @@ func beside(n int64, s jobs.Span, whole bool) string {
 
 // waitCauses say what rows waited for.
 var waitCauses = map[string]string{
-	"queue": "for a worker to look at them", "turn": "for their turn behind others", "quota": "for quota", "slots": "for other calls to end (concurrency)", "window": "for the work window", "paused": "paused by a person",
+	"queue": "for a worker", "turn": "for their turn behind others", "quota": "for quota", "slots": "for other calls to end (concurrency)", "window": "for the work window", "paused": "paused by a person",
 	"health": "so that those who wait are well", "spend": "for money", "errors": "after failures, to try again",
 }
 
