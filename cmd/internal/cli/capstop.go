@@ -72,7 +72,7 @@ func (b *backend) lateNote(ctx context.Context, run jobs.Run, now time.Time) str
 	if err != nil || s.Deadline.IsZero() || s.Stops() || !now.After(s.Deadline) {
 		return ""
 	}
-	return fmt.Sprintf("its deadline was %s", clockIn(s.Deadline, now, deadlineZone(b.conf, run.Spec)))
+	return fmt.Sprintf("its deadline was %s", deadlineClock(b.conf, run.Spec, now))
 }
 
 // asCapped finds the error of a run at its cap.

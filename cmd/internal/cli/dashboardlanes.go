@@ -121,7 +121,7 @@ func laneView(s limiter.LaneState, conf *loaded, now time.Time) dashboard.LaneVi
 func limitView(l limiter.LimitState, at, now time.Time) dashboard.LimitView {
 	v := dashboard.LimitView{
 		Name: l.Name, Set: l.Amount, Effective: l.Effective, Used: l.Used, Booked: l.Booked, Micro: l.Unit == limiter.MicroUSD,
-		NextFree: nextFree(l, at, now), Source: l.Source, Shadow: l.Shadow, Notes: limitNotes(l, now),
+		NextFree: nextFree(l, at, now), Source: l.Source, Unset: l.Unbound(), Shadow: l.Shadow, Notes: limitNotes(l, now),
 	}
 	loans := borrowed(l)
 	for i, c := range l.Classes {

@@ -22,7 +22,7 @@ func (l *loaded) lateWarning(run jobs.Run, end, now time.Time) string {
 		what = "; the scheduler now does more for it, see deadline above"
 	}
 	return fmt.Sprintf("warning: it is late: done about %s, its deadline is %s%s:\n"+
-		"  nightshift set %s --deadline TIME, or nightshift plan shows faster ways", clockIn(end, now, zone), clockIn(s.Deadline, now, zone), what, typed(run))
+		"  nightshift set %s --deadline TIME, or nightshift plan shows faster ways", clockIn(end, now, zone), deadlineClock(l, run.Spec, now), what, typed(run))
 }
 
 // pausedPast names the open runs whose deadline comes while a pause holds them.
@@ -42,7 +42,7 @@ func (b *backend) pausedPast(ctx context.Context, t scheduler.Target, until, now
 		}
 		if c.Open() > 0 {
 			lines = append(lines, fmt.Sprintf("warning: the deadline of %s is %s, in the pause: nightshift set %s --deadline TIME, or nightshift resume %s before",
-				r.Title(), clockIn(at, now, deadlineZone(b.conf, r.Spec)), typed(r), orElse(t.Class, typed(r))))
+				r.Title(), deadlineClock(b.conf, r.Spec, now), typed(r), orElse(t.Class, typed(r))))
 		}
 	}
 	return lines, nil

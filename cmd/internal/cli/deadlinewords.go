@@ -13,7 +13,7 @@ import (
 // one that has ended they say when that was. "" where it has no deadline.
 func (b *backend) deadlineWords(ctx context.Context, run jobs.Run, c jobs.Counts, now time.Time) (string, error) {
 	s := run.Spec.Steer
-	at := clockIn(s.Deadline, now, deadlineZone(b.conf, run.Spec))
+	at := deadlineClock(b.conf, run.Spec, now)
 	switch {
 	case s.Deadline.IsZero():
 		return "", nil

@@ -47,3 +47,21 @@ func TestDeadlineWords(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadlineToTheSecond: seconds that somebody typed are shown, however far away they
+// are, with the day and without; a whole minute is shown as one.
+func TestDeadlineToTheSecond(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 20, 0, 0, 0, time.UTC)
+	for at, want := range map[time.Time]string{
+		now.Add(3*time.Hour + 15*time.Second):  "23:00:15 UTC",
+		now.Add(3 * time.Hour):                 "23:00 UTC",
+		now.Add(5*time.Minute + 7*time.Second): "20:05:07 UTC",
+		now.Add(11*time.Hour + 9*time.Second):  "Tue 1 Dec 07:00:09 UTC",
+		now.Add(11 * time.Hour):                "Tue 1 Dec 07:00 UTC",
+	} {
+		if got := wholeClock(at, now, time.UTC); got != want {
+			t.Errorf("%v is %q, want %q", at, got, want)
+		}
+	}
+}

@@ -145,7 +145,7 @@ func taught(lanes []limiter.LaneState, bypass []scheduler.BypassEstimate) (out [
 	for _, s := range lanes {
 		for _, l := range s.Limits {
 			if l.Lowered != nil && !low[s.Lane.Model+" "+l.Name] {
-				out = append(out, checkup{"limits of " + s.Lane.Model, verdictNote, l.Name + " is " + told(l.Lowered.String(), time.Now()) + ", since the provider refused more", "if it comes again: nightshift quota review " + s.Lane.Model})
+				out = append(out, checkup{"limits of " + s.Lane.Model, verdictNote, l.Name + " is " + loweredUntil(l, time.Now()) + ", since the provider refused more", "if it comes again: nightshift quota review " + s.Lane.Model})
 			}
 		}
 	}

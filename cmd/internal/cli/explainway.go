@@ -76,6 +76,15 @@ func (s wayStep) verdict() string {
 }
 
 // enforced is what is enforced of a limit; nothing of one in shadow.
+// setWords is what somebody set, or the file; "–" for calls at once of which only the
+// provider's want of room makes a limit.
+func setWords(l limiter.LimitState) string {
+	if l.Unbound() {
+		return "–"
+	}
+	return amount(l.Unit, l.Amount)
+}
+
 func enforced(l limiter.LimitState) string {
 	if l.Shadow {
 		return "shadow"

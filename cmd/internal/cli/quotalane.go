@@ -31,7 +31,7 @@ func (o *showOptions) showLane(s limiter.LaneState) error {
 func limitTable(limits []limiter.LimitState, at, now time.Time) *dataTable {
 	t := newTable("LIMIT", "USED", "FULL", "ENFORCED", "SET", "BOOKED", "NEXT FREE", "SOURCE").numeric(1, 2, 3, 4, 5)
 	for _, l := range limits {
-		t.row(l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), enforced(l), amount(l.Unit, l.Amount),
+		t.row(l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), enforced(l), setWords(l),
 			amount(l.Unit, l.Booked), nextFree(l, at, now), l.Source)
 	}
 	return t

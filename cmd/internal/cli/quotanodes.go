@@ -84,7 +84,7 @@ func nodeTable(v *quotaView, o *showOptions) *dataTable {
 		}
 		for _, l := range s.Limits {
 			t.row(name, l.Name, amount(l.Unit, l.Used), percent(ratio(l.Used, l.Effective)), enforced(l),
-				amount(l.Unit, l.Amount), nextFree(l, s.At, o.now()), usersOf(l))
+				setWords(l), nextFree(l, s.At, o.now()), usersOf(l))
 			name = "" // said once
 		}
 	}

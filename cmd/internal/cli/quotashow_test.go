@@ -166,12 +166,12 @@ func TestShowSet(t *testing.T) {
 	o.showSet(v)
 	want := `
 set over the configuration, times in ` + zoneName(time.Local, at(22, 0)) + `
-TARGET            VALUE               BY                               AT        TO UNDO
-gemini-3.5-flash  rpm 300             ada                              21:40:00  nightshift quota unset gemini-3.5-flash rpm
-gemini-3.5-flash  input_tpm 20,000    the provider's 429               21:50:00  nightshift quota unset gemini-3.5-flash input_tpm
-gemini-3.5-flash  concurrency 10,000  the provider's want of capacity  21:55:00  nightshift quota unset gemini-3.5-flash concurrency
-class/gone        guarantee 20 %      bob                              20:00:00  nightshift quota unset class/gone guarantee
-tenant/acme       rpm 200             bob                              20:00:00  nightshift quota unset tenant/acme rpm
+TARGET            VALUE                       BY                               AT        TO UNDO
+gemini-3.5-flash  rpm 300                     ada                              21:40:00  nightshift quota unset gemini-3.5-flash rpm
+gemini-3.5-flash  input_tpm 20,000            the provider's 429               21:50:00  nightshift quota unset gemini-3.5-flash input_tpm
+gemini-3.5-flash  concurrency as it has room  the provider's want of capacity  21:55:00  nightshift quota unset gemini-3.5-flash concurrency
+class/gone        guarantee 20 %              bob                              20:00:00  nightshift quota unset class/gone guarantee
+tenant/acme       rpm 200                     bob                              20:00:00  nightshift quota unset tenant/acme rpm
 class/gone is not configured now: its guarantee has no effect until it is
 `
 	if b.String() != want {

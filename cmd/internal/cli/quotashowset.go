@@ -43,14 +43,14 @@ func (o *showOptions) showSet(v *quotaView) {
 	t := newTable("TARGET", "VALUE", "BY", "AT", "TO UNDO")
 	for _, s := range v.Set {
 		target := shownTarget(s.Node)
-		by := orElse(s.By, "somebody")
+		value, by := s.Name+" "+valueText(s.Override), orElse(s.By, "somebody")
 		if s.Source == limiter.SourceProvider {
 			by = "the provider's 429"
 		}
 		if s.Capacity() {
-			by = "the provider's want of capacity"
+			value, by = s.Name+" as it has room", "the provider's want of capacity"
 		}
-		t.row(target, s.Name+" "+valueText(s.Override), by, cellClock(s.At, o.now()), fmt.Sprintf("nightshift quota unset %s %s", shellWord(target), s.Name))
+		t.row(target, value, by, cellClock(s.At, o.now()), fmt.Sprintf("nightshift quota unset %s %s", shellWord(target), s.Name))
 	}
 	section(o.Out, "set over the configuration, times in "+zoneName(time.Local, o.now()), t)
 	for _, s := range v.Set {

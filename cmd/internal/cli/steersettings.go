@@ -151,10 +151,24 @@ func showDeadline(c *loaded, s jobs.Spec, now time.Time) string {
 	case at.IsZero():
 		return noSetting
 	case left <= 0:
-		return fmt.Sprintf("%s, %s ago", clockIn(at, now, deadlineZone(c, s)), ago(-left))
+		return fmt.Sprintf("%s, %s ago", deadlineClock(c, s, now), ago(-left))
 	default:
-		return fmt.Sprintf("%s, in %s", clockIn(at, now, deadlineZone(c, s)), ago(left))
+		return fmt.Sprintf("%s, in %s", deadlineClock(c, s, now), ago(left))
 	}
+}
+
+// deadlineClock is a run's deadline in its zone, to the second where it was set so: what
+// somebody typed is read back as it was typed.
+func deadlineClock(c *loaded, s jobs.Spec, now time.Time) string {
+	return wholeClock(s.Steer.Deadline, now, deadlineZone(c, s))
+}
+
+// wholeClock is clockIn that keeps seconds which are not 0, however far away.
+func wholeClock(t, now time.Time, zone *time.Location) string {
+	if text := clockIn(t, now, zone); t.Second() == 0 || strings.Count(text, ":") == 2 {
+		return text
+	}
+	return strings.Replace(clockIn(t, now, zone), t.In(zone).Format("15:04"), t.In(zone).Format("15:04:05"), 1)
 }
 
 // nearby is a time in which seconds matter.

@@ -126,7 +126,7 @@ func (v *overview) laneLines() (out []string) {
 				name, note = l.Lane.Model, fmt.Sprintf("  %d in flight, %s waiting", l.InFlight, humanize.Comma(waiting))
 			}
 			if x.Lowered != nil {
-				note += "  " + told(x.Lowered.String(), v.At)
+				note += "  " + loweredUntil(x, v.At)
 			}
 			out = append(out, fmt.Sprintf("%-22.22s %-10s %s %s%s", name, x.Name, gauge(x.Used, x.Effective, 10), howFull(x), note))
 		}

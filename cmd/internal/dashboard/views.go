@@ -63,7 +63,8 @@ type TotalsView struct {
 	Requests int64 // as the quota counts them
 	Input    int64 // tokens of the last minute
 	Output   int64
-	Refused  int64 // by us
+	Refused  int64 // by us, for want of room or time, or a pause
+	OwnLimit int64 // by us: by limits of the callers' own
 	Provider int64 // by the provider: 429s
 	Waiting  int64 // for quota, in the lanes shown and all runs
 	Workers  int
@@ -117,6 +118,7 @@ type LimitView struct {
 	Source    string // where it was set
 	Notes     []string
 	Shadow    bool // refuses nothing
+	Unset     bool // nobody set it: Set says nothing
 	Parts     []PartView
 }
 
@@ -142,6 +144,7 @@ type UserView struct {
 	RequestsShare     float64 // of all requests, 0 to 1
 	TokensShare       float64
 	Refused, Rejected int64 // by us, by the provider
+	OwnLimit          int64 // by us, and not of Refused: by a limit of its own
 	P95               time.Duration
 	Degraded          int64
 }
@@ -171,7 +174,7 @@ type ClassView struct {
 	Level    Level
 	Calls    int64         // a minute
 	Share    float64       // of all requests, 0 to 1
-	Refused  int64         // by the gate or the provider
+	Refused  int64         // by the gate or the provider; not by limits of the callers' own
 	P95      time.Duration // 0: no calls
 	InFlight int64
 	Waiting  int64
