@@ -25,7 +25,7 @@ func (s *UsageSample) count(r Record) {
 		s.Queued++
 	case refusedForNow(r):
 		s.Calls, s.Refused = s.Calls+1, s.Refused+1
-		if r.Node != "" || r.saved() {
+		if r.ownLimit() {
 			s.OwnLimit++
 		}
 		if !r.contested() {
@@ -51,6 +51,10 @@ func (s *UsageSample) countDegraded(r Record) {
 
 // saved holds for a call that could have been made, and was not, to save money.
 func (r Record) saved() bool { return r.Degraded != nil && r.Degraded.Reason == CauseSoftSpend }
+
+// ownLimit holds for a refusal that is the caller's own: by a limit of a node on its
+// path, or to save money.
+func (r Record) ownLimit() bool { return r.Node != "" || r.saved() }
 
 // contested holds for a refusal for quota that other classes may have taken. One that
 // waited until too little time was left is what it waited for.

@@ -24,6 +24,7 @@ type UseCounts struct {
 	MicroUSD     int64 `json:"micro_usd"`     // by the price book, else as settled
 	Refused      int64 `json:"refused"`       // not sent: by us, for want of room or time, or a pause
 	Provider429  int64 `json:"provider_429"`  // of Calls: refused by the provider for quota or capacity
+	OwnLimit     int64 `json:"own_limit"`     // not sent, and not of Refused: by a limit of the tenant's, team's, key's or feature's own, or to save money
 }
 
 // Add adds another's counts.
@@ -36,7 +37,7 @@ func (c *UseCounts) Add(o UseCounts) {
 
 // list gives the counts in the order in which they are stored; new ones go to the end.
 func (c *UseCounts) list() []*int64 {
-	return []*int64{&c.Calls, &c.Requests, &c.InputTokens, &c.OutputTokens, &c.MicroUSD, &c.Refused, &c.Provider429}
+	return []*int64{&c.Calls, &c.Requests, &c.InputTokens, &c.OutputTokens, &c.MicroUSD, &c.Refused, &c.Provider429, &c.OwnLimit}
 }
 
 // pack writes unsigned varints without the zeros at the end: a dozen bytes, of which
@@ -126,6 +127,9 @@ func useOf(r Record) (c UseCounts, counts bool) {
 		}
 	case r.Decision != limiter.Queued && refusedForNow(r):
 		c.Refused = 1
+		if r.ownLimit() {
+			c.Refused, c.OwnLimit = 0, 1
+		}
 	default:
 		return c, false
 	}

@@ -36,7 +36,11 @@ func TestTenantUse(t *testing.T) {
 		refused.Time = turn
 		refused.refused(limiter.ReasonQuota, limiter.RejectedLocally)
 		queued.refused(limiter.ReasonQuota, limiter.Queued)
+		own := refused
+		own.Node = "tenant/acme"
 		m.Put(refused)
+		m.Put(own)
+		m.Put(own)
 		m.Put(queued)
 		p := m.take(false)
 		for range 2 {
@@ -53,16 +57,16 @@ func TestTenantUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, u := range got {
-				all += fmt.Sprintf("%s %s/%s/%s/%s %d calls %d in $%d %d refused\n", u.At.In(kolkata).Format("02T15:04"), u.Team, u.Key, u.Feature, u.Model, u.Calls, u.InputTokens, u.MicroUSD, u.Refused)
+				all += fmt.Sprintf("%s %s/%s/%s/%s %d calls %d in $%d %d refused, %d own\n", u.At.In(kolkata).Format("02T15:04"), u.Team, u.Key, u.Feature, u.Model, u.Calls, u.InputTokens, u.MicroUSD, u.Refused, u.OwnLimit)
 			}
 			return all
 		}
-		const days = "30T00:00 we_b/k_1/nightly/gemini-x 1 calls 7 in $30 0 refused\n" +
-			"01T00:00 we_b/k_1/nightly/gemini-x 1 calls 7 in $100 1 refused\n01T00:00 we_b/k_2/nightly/gemini-x 1 calls 7 in $7 0 refused\n"
+		const days = "30T00:00 we_b/k_1/nightly/gemini-x 1 calls 7 in $30 0 refused, 0 own\n" +
+			"01T00:00 we_b/k_1/nightly/gemini-x 1 calls 7 in $100 1 refused, 2 own\n01T00:00 we_b/k_2/nightly/gemini-x 1 calls 7 in $7 0 refused, 0 own\n"
 		if got := read(UseQuery{Tenant: "acme", From: turn.AddDate(0, 0, -1), To: turn.AddDate(0, 0, 1)}); got != days {
 			t.Errorf("by day\n%s, want\n%s", got, days)
 		}
-		const hours = "30T23:30 we_b/k_1/nightly/gemini-x 2 calls 14 in $130 1 refused\n30T23:30 we_b/k_2/nightly/gemini-x 1 calls 7 in $7 0 refused\n"
+		const hours = "30T23:30 we_b/k_1/nightly/gemini-x 2 calls 14 in $130 1 refused, 2 own\n30T23:30 we_b/k_2/nightly/gemini-x 1 calls 7 in $7 0 refused, 0 own\n"
 		if got := read(UseQuery{Tenant: "acme", From: turn.Add(-time.Hour), To: turn.Add(time.Hour), Hours: true}); got != hours {
 			t.Errorf("by hour\n%s, want\n%s", got, hours)
 		}
@@ -70,7 +74,7 @@ func TestTenantUse(t *testing.T) {
 			t.Errorf("nobody used %s", got)
 		}
 		all, err := ReadUseTotals(t.Context(), rdb, scope, turn, kolkata)
-		if err != nil || len(all) != 2 || all["acme"].MicroUSD != 107 || all["acme"].Refused != 1 || all["beta"].Calls != 1 {
+		if err != nil || len(all) != 2 || all["acme"].MicroUSD != 107 || all["acme"].Refused != 1 || all["acme"].OwnLimit != 2 || all["beta"].Calls != 1 {
 			t.Errorf("%+v, %v", all, err)
 		}
 	})

@@ -92,6 +92,10 @@ func (s *UsageSample) counters() []*int64 {
 	return append(list, &s.CachedTokens, &s.CacheSavedMicroUSD, &s.ReusedRows, &s.Uncontested, &s.ProviderMoney)
 }
 
+// RefusedShared are those of Refused that no limit of the caller's own refused: for want
+// of room, in time, or during a pause.
+func (s *UsageSample) RefusedShared() int64 { return max(0, s.Refused-s.OwnLimit) }
+
 // ContestedHere are those of Refused that were for quota which other classes may have
 // taken: what a pause of them can help.
 func (s *UsageSample) ContestedHere() int64 {

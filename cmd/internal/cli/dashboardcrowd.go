@@ -96,7 +96,7 @@ func (m *minuteUse) add(s *gemini.UsageSample) {
 	m.classes[s.Class] = class
 	a := &m.all
 	a.Calls, a.Requests, a.InputTokens, a.OutputTokens = a.Calls+s.Calls, a.Requests+s.Requests, a.InputTokens+s.InputTokens, a.OutputTokens+s.OutputTokens
-	a.Refused, a.Provider429 = a.Refused+s.Refused, a.Provider429+s.Provider429
+	a.Refused, a.OwnLimit, a.Provider429 = a.Refused+s.Refused, a.OwnLimit+s.OwnLimit, a.Provider429+s.Provider429
 	at := [2]string{s.Region, s.Model}
 	if m.lanes[at] == nil {
 		m.lanes[at] = &laneUse{}

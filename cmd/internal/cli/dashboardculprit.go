@@ -62,7 +62,7 @@ func whoRows(rows []gemini.WhoRow, span time.Duration, ask dashboard.WhoQuery) (
 	for _, r := range onPage(rows, ask.Page, dashboard.WhoOnPage) {
 		u := &userOfQuota{Feature: r.Name, Class: r.Class, Use: r.Use, sum: r.Sum}
 		u.fill(span.Minutes())
-		x := dashboard.WhoRow{Name: orElse(r.Name, "(none)"), Class: r.Class, Requests: u.Requests, Tokens: u.Tokens, Cost: usd(u.MicroUSD), Refused: u.Refused,
+		x := dashboard.WhoRow{Name: orElse(r.Name, "(none)"), Class: r.Class, Requests: u.Requests, Tokens: u.Tokens, Cost: usd(u.MicroUSD), Refused: u.Refused, OwnLimit: u.OwnLimit,
 			Rejected: u.Provider429, P95: time.Duration(u.P95MS) * time.Millisecond}
 		for _, unit := range culpritUnits {
 			x.Use = append(x.Use, whoUse(useOf(r.Use, unit)))

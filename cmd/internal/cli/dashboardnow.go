@@ -125,7 +125,8 @@ func (v *overview) page(b *backend) dashboard.Overview {
 func (v *overview) totals(b *backend) dashboard.TotalsView {
 	t := dashboard.TotalsView{Workers: len(b.living(v.Fleet))}
 	s := v.minute.all
-	t.Calls, t.Requests, t.Input, t.Output, t.Refused, t.Provider = s.Calls, s.Requests, s.InputTokens, s.OutputTokens, s.Refused, s.Provider429
+	t.Calls, t.Requests, t.Input, t.Output, t.Provider = s.Calls, s.Requests, s.InputTokens, s.OutputTokens, s.Provider429
+	t.Refused, t.OwnLimit = s.RefusedShared(), s.OwnLimit
 	for _, r := range v.Runs {
 		t.Waiting += r.counts[jobs.Waiting] + r.counts[jobs.RetryWait]
 		if r.counts.Open() > 0 {
@@ -212,7 +213,7 @@ func eventLevel(kind string) dashboard.Level {
 func (v *overview) classView(c limiter.Class) dashboard.ClassView {
 	out := dashboard.ClassView{Name: c.Name, Pausable: c.Pausable}
 	sum := v.minute.classes[c.Name]
-	out.Calls, out.Share, out.Refused, out.P95 = sum.Calls, ratio(sum.Requests, v.minute.all.Requests), sum.Refused+sum.Provider429, p95of(sum)
+	out.Calls, out.Share, out.Refused, out.P95 = sum.Calls, ratio(sum.Requests, v.minute.all.Requests), sum.RefusedShared()+sum.Provider429, p95of(sum)
 	for _, r := range v.Health.View.Rows {
 		if r.Class == c.Name && r.Bad != "" {
 			out.Level, out.Note = dashboard.Bad, r.Bad

@@ -85,7 +85,7 @@ func keyNames(v *dashboard.TenantView) map[string]string {
 
 func tenantUse(t tenants.UsageTotal, u *tenants.Usage, names map[string]string) dashboard.TenantUse {
 	return dashboard.TenantUse{
-		Name: orElse(names[t.Name], t.Name), Calls: t.Calls, Input: t.InputTokens, Output: t.OutputTokens, Refused: t.Refused, Provider: t.Provider429,
+		Name: orElse(names[t.Name], t.Name), Calls: t.Calls, Input: t.InputTokens, Output: t.OutputTokens, Refused: t.Refused, OwnLimit: t.OwnLimit, Provider: t.Provider429,
 		Cost: usd(t.MicroUSD), Requests: number(t.Requests), Share: percent(ratio(t.MicroUSD, u.Total.MicroUSD)),
 	}
 }

@@ -28,7 +28,7 @@ func (d *dashboardNow) tenantList(ctx context.Context, ask dashboard.TenantsQuer
 func tenantRow(s tenants.Summary) dashboard.TenantRow {
 	r := dashboard.TenantRow{
 		Name: s.Name, Note: s.Note, Stopped: s.Stopped, Teams: s.Teams, Keys: s.Keys, Limits: enforcedWords(s.Enforced), Calls: s.Today.Calls,
-		Tokens: s.Today.InputTokens + s.Today.OutputTokens, Refused: s.Today.Refused, Spent: s.Today.MicroUSD, Cap: s.Cap(),
+		Tokens: s.Today.InputTokens + s.Today.OutputTokens, Refused: s.Today.Refused, OwnLimit: s.Today.OwnLimit, Spent: s.Today.MicroUSD, Cap: s.Cap(),
 	}
 	switch {
 	case s.Stopped, r.Cap > 0 && r.Spent >= r.Cap:

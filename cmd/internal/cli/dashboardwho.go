@@ -24,7 +24,7 @@ func (v *overview) userViews(text string) (out []dashboard.UserView, found int) 
 		if found++; len(out) < dashboard.UsersOnPage {
 			out = append(out, dashboard.UserView{
 				Feature: u.Feature, Class: u.Class, Requests: u.Requests, Tokens: u.Tokens, RequestsShare: u.RequestsShare, TokensShare: u.TokensShare,
-				Refused: u.Refused, Rejected: u.Provider429, P95: time.Duration(u.P95MS) * time.Millisecond,
+				Refused: u.Refused, OwnLimit: u.OwnLimit, Rejected: u.Provider429, P95: time.Duration(u.P95MS) * time.Millisecond,
 			})
 		}
 	}

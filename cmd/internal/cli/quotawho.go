@@ -82,7 +82,8 @@ type userOfQuota struct {
 	AvgTPM        float64 `json:"avg_tpm"`
 	PeakTPM       int64   `json:"peak_tpm"`
 	Provider429   int64   `json:"provider_429"`
-	Refused       int64   `json:"refused"` // by us
+	Refused       int64   `json:"refused"`   // by us, for want of room or time, or a pause
+	OwnLimit      int64   `json:"own_limit"` // by us, and not of Refused: by a limit of the caller's own
 	WouldRefuse   int64   `json:"would_refuse,omitempty"`
 	P95MS         int64   `json:"p95_ms"` // of the answers; of the first token where calls are streamed
 	MicroUSD      int64   `json:"micro_usd"`
@@ -114,7 +115,7 @@ func (u *userOfQuota) fill(minutes float64) {
 	u.Requests, u.Tokens = s.Requests, s.InputTokens
 	u.RequestsShare, u.TokensShare, u.PeakRPM, u.PeakTPM = millionths(rpm.Share), millionths(tpm.Share), rpm.Peak, tpm.Peak
 	u.AvgRPM, u.AvgTPM = float64(s.Requests)/max(minutes, 1), float64(s.InputTokens)/max(minutes, 1)
-	u.Provider429, u.Refused, u.WouldRefuse, u.MicroUSD = s.Provider429, s.Refused, s.WouldRefuse, s.MicroUSD
+	u.Provider429, u.Refused, u.OwnLimit, u.WouldRefuse, u.MicroUSD = s.Provider429, s.RefusedShared(), s.OwnLimit, s.WouldRefuse, s.MicroUSD
 	u.P95MS, u.Degraded = p95of(s).Milliseconds(), s.DegradedByCause()
 }
 
@@ -205,8 +206,8 @@ func ofModel(model string) string {
 }
 
 func (o *whoOptions) printUsers(users []*userOfQuota) error {
-	t := newTable(strings.ToUpper(o.By), "CLASS", "REQUESTS", "SHARE", "IN TOKENS", "SHARE", "AVG RPM", "PEAK RPM", "AVG TPM", "PEAK TPM", "429S", "REFUSED", "P95").
-		numeric(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	t := newTable(strings.ToUpper(o.By), "CLASS", "REQUESTS", "SHARE", "IN TOKENS", "SHARE", "AVG RPM", "PEAK RPM", "AVG TPM", "PEAK TPM", "429S", "REFUSED", "OWN LIMIT", "P95").
+		numeric(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
 	for _, u := range users {
 		refused := humanize.Comma(u.Refused)
 		if u.WouldRefuse > 0 {
@@ -214,7 +215,7 @@ func (o *whoOptions) printUsers(users []*userOfQuota) error {
 		}
 		t.row(orElse(u.Feature, "(none)"), u.Class, humanize.Comma(u.Requests), percent(u.RequestsShare), humanize.Comma(u.Tokens), percent(u.TokensShare),
 			humanize.CommafWithDigits(u.AvgRPM, 1), humanize.Comma(u.PeakRPM), humanize.Comma(int64(u.AvgTPM)), humanize.Comma(u.PeakTPM),
-			humanize.Comma(u.Provider429), refused, seconds(time.Duration(u.P95MS)*time.Millisecond))
+			humanize.Comma(u.Provider429), refused, humanize.Comma(u.OwnLimit), seconds(time.Duration(u.P95MS)*time.Millisecond))
 	}
 	return o.print(t, users)
 }

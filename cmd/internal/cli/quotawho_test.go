@@ -42,6 +42,26 @@ func TestWhoTable(t *testing.T) {
 	}
 }
 
+// TestWhoTellsOwnLimits: a refusal by the caller's own limit is none for want of the room
+// that all share.
+func TestWhoTellsOwnLimits(t *testing.T) {
+	t.Parallel()
+	s := gemini.UsageSample{At: at(7, 0), Class: "interactive", Feature: "chat", Calls: 12, Refused: 9, OwnLimit: 7}
+	u := whoTable([]gemini.UsageSample{s}, at(7, 0), at(8, 0))[0]
+	v := overview{Users: []*userOfQuota{u}, minute: newMinuteUse([]gemini.UsageSample{s}, at(7, 1))}
+	shown, _ := v.userViews("")
+	o, b := showing("plain")
+	if err := (&whoOptions{factory: o.factory, By: "feature"}).printUsers([]*userOfQuota{u}); err != nil {
+		t.Fatal(err)
+	}
+	if u.Refused != 2 || u.OwnLimit != 7 || shown[0].Refused != 2 || shown[0].OwnLimit != 7 || v.classView(limiter.Class{Name: "interactive"}).Refused != 2 || v.totals(&backend{}).OwnLimit != 7 {
+		t.Errorf("%+v, on the page %+v", u, shown)
+	}
+	if cells := v.userTable().rows[0]; cells[7] != "2" || cells[8] != "7" || !strings.Contains(b.String(), "2\t7\t") {
+		t.Errorf("status has %q, who %q", cells, b)
+	}
+}
+
 // TestCulprit: the sentence is about the minutes in which people were refused.
 func TestCulprit(t *testing.T) {
 	t.Parallel()

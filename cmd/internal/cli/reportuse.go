@@ -222,7 +222,7 @@ func peopleSeen(in reviewInput, width time.Duration) []reportPeople {
 }
 
 func seenBy(class string, s gemini.UsageSample, steps map[time.Time]*gemini.UsageSample) reportPeople {
-	p := reportPeople{Class: class, Calls: s.Calls, Refused: s.Refused - s.OwnLimit, OwnLimit: s.OwnLimit, Provider429: s.Provider429,
+	p := reportPeople{Class: class, Calls: s.Calls, Refused: s.RefusedShared(), OwnLimit: s.OwnLimit, Provider429: s.Provider429,
 		Failed: s.ProviderFailed, P95MS: p95of(s).Milliseconds()}
 	for at, step := range steps {
 		ms := p95of(*step).Milliseconds()

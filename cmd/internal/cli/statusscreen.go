@@ -110,10 +110,10 @@ func throttleSentence(t limiter.Throttle, now time.Time) string {
 }
 
 func (v *overview) userTable() *dataTable {
-	t := newTable("FEATURE", "CLASS", "RPM", "SHARE", "IN TOKENS/MIN", "SHARE", "429S", "REFUSED", "P95").numeric(2, 3, 4, 5, 6, 7, 8)
+	t := newTable("FEATURE", "CLASS", "RPM", "SHARE", "IN TOKENS/MIN", "SHARE", "429S", "REFUSED", "OWN LIMIT", "P95").numeric(2, 3, 4, 5, 6, 7, 8, 9)
 	for _, u := range v.Users {
 		t.row(u.Feature, u.Class, humanize.CommafWithDigits(u.AvgRPM, 1), percent(u.RequestsShare), humanize.Comma(int64(u.AvgTPM)),
-			percent(u.TokensShare), humanize.Comma(u.Provider429), humanize.Comma(u.Refused), seconds(time.Duration(u.P95MS)*time.Millisecond))
+			percent(u.TokensShare), humanize.Comma(u.Provider429), humanize.Comma(u.Refused), humanize.Comma(u.OwnLimit), seconds(time.Duration(u.P95MS)*time.Millisecond))
 	}
 	return t
 }

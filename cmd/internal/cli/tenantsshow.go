@@ -48,13 +48,13 @@ func (o *tenantsListOptions) run(ctx context.Context, book *tenants.Book) error 
 	if err != nil {
 		return err
 	}
-	t := newTable("TENANT", "LIMITS", "KEYS", "TEAMS", "CALLS", "TOKENS", "REFUSED", "SPENT TODAY", "NOTE").numeric(2, 3, 4, 5, 6, 7)
+	t := newTable("TENANT", "LIMITS", "KEYS", "TEAMS", "CALLS", "TOKENS", "REFUSED", "OWN LIMIT", "SPENT TODAY", "NOTE").numeric(2, 3, 4, 5, 6, 7, 8)
 	for _, s := range p.Tenants {
 		name, r := s.Name, tenantRow(s)
 		if s.Stopped {
 			name += " (stopped)"
 		}
-		t.row(name, r.Limits, s.Keys, s.Teams, number(r.Calls), number(r.Tokens), number(r.Refused), usd(r.Spent), s.Note)
+		t.row(name, r.Limits, s.Keys, s.Teams, number(r.Calls), number(r.Tokens), number(r.Refused), number(r.OwnLimit), usd(r.Spent), s.Note)
 	}
 	if o.opts.output == "table" {
 		t.narrow(40, "TENANT", "LIMITS")

@@ -74,12 +74,12 @@ func (o *tenantsUsageOptions) run(ctx context.Context, book *tenants.Book, r ten
 }
 
 func usageTable(u *tenants.Usage) *dataTable {
-	head := []string{"FROM", "CALLS", "INPUT", "OUTPUT", "SPENT", "REFUSED", "429S"}
+	head := []string{"FROM", "CALLS", "INPUT", "OUTPUT", "SPENT", "REFUSED", "OWN LIMIT", "429S"}
 	if u.By != "" {
 		head = append([]string{"FROM", spendHead(u.By)}, head[1:]...)
 	}
 	t := newTable(head...)
-	for i := len(head) - 6; i < len(head); i++ {
+	for i := len(head) - 7; i < len(head); i++ {
 		t.numeric(i)
 	}
 	add := func(from, name string, c tenants.UsageTotal) {
@@ -87,7 +87,7 @@ func usageTable(u *tenants.Usage) *dataTable {
 		if u.By != "" {
 			cells = append(cells, name)
 		}
-		t.row(append(cells, humanize.Comma(c.Calls), humanize.Comma(c.InputTokens), humanize.Comma(c.OutputTokens), exact(c.MicroUSD), humanize.Comma(c.Refused), humanize.Comma(c.Provider429))...)
+		t.row(append(cells, humanize.Comma(c.Calls), humanize.Comma(c.InputTokens), humanize.Comma(c.OutputTokens), exact(c.MicroUSD), humanize.Comma(c.Refused), humanize.Comma(c.OwnLimit), humanize.Comma(c.Provider429))...)
 	}
 	layout := time.DateOnly
 	if u.Step == "hour" {

@@ -50,7 +50,7 @@ func busy(now time.Time) Overview {
 		},
 		PathsFound: 2,
 		Users: []UserView{
-			{Feature: "chat", Class: "interactive", Requests: 412, Tokens: 930_000, RequestsShare: 0.94, TokensShare: 0.97, Refused: 3, P95: 4100 * time.Millisecond},
+			{Feature: "chat", Class: "interactive", Requests: 412, Tokens: 930_000, RequestsShare: 0.94, TokensShare: 0.97, Refused: 3, OwnLimit: 2, P95: 4100 * time.Millisecond},
 			{Feature: "summaries", Class: "bulk", Requests: 26, Tokens: 31_200, RequestsShare: 0.06, TokensShare: 0.03},
 		},
 		UsersFound: 4,
@@ -113,7 +113,7 @@ func TestHomeTellsTheState(t *testing.T) {
 		"input_tpm 961,200 over 0 0 0 0 0 950,000 1,000,000 input_tpm is lowered by 5 %",
 		"usd_per_day $48.21 $0 $0 $0 $0 $151.79 $200.00 $200.00",
 		"tenant/acme as tenant/* rpm 91 0 100 bulk 91",
-		"chat interactive 412 94.0 % 930,000 97.0 % 3 0 4.1 s",
+		"chat interactive 412 94.0 % 930,000 97.0 % 3 2 0 4.1 s",
 		"and 2 with less",
 		"tenant acme, run nightly-summaries gemini-2.5-flash bulk 18,700 75.0 % bulk is paused by the health monitor callers are well",
 		"everybody gemini-2.5-flash interactive 4 in place rpm lacks 4 requests 07:45:08 at the latest",

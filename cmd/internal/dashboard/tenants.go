@@ -38,7 +38,8 @@ type TenantRow struct {
 	Limits      string // that hold, in short
 	Calls       int64  // today
 	Tokens      int64
-	Refused     int64 // by us; the provider's 429s are the tenant's page's to tell
+	Refused     int64 // by us, for want of room or time; the provider's 429s are the tenant's page's to tell
+	OwnLimit    int64 // by us: by a limit of its own
 	Spent, Cap  int64 // micro-dollars of today
 }
 
@@ -104,6 +105,7 @@ type TenantUse struct {
 	Name                  string
 	Calls, Input, Output  int64
 	Refused, Provider     int64
+	OwnLimit              int64
 	Cost, Requests, Share string
 }
 

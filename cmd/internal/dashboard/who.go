@@ -47,7 +47,8 @@ type WhoRow struct {
 	Requests    int64
 	Tokens      int64 // input
 	Cost        string
-	Refused     int64 // by us
+	Refused     int64 // by us, for want of room or time, or a pause
+	OwnLimit    int64 // by us: by a limit of its own
 	Rejected    int64 // by the provider
 	P95         time.Duration
 }

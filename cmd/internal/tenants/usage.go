@@ -160,13 +160,13 @@ func (u *Usage) order() {
 // CSV writes the rows as a table, with a head.
 func (u *Usage) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	head := []string{"from", "tenant", cmp.Or(u.By, "name"), "calls", "requests", "input_tokens", "output_tokens", "micro_usd", "refused", "provider_429"}
+	head := []string{"from", "tenant", cmp.Or(u.By, "name"), "calls", "requests", "input_tokens", "output_tokens", "micro_usd", "refused", "own_limit", "provider_429"}
 	if err := out.Write(head); err != nil {
 		return err
 	}
 	for _, r := range u.Rows {
 		line := []string{r.From.Format(time.RFC3339), csvSafe(u.Tenant), csvSafe(r.Name)}
-		for _, n := range []int64{r.Calls, r.Requests, r.InputTokens, r.OutputTokens, r.MicroUSD, r.Refused, r.Provider429} {
+		for _, n := range []int64{r.Calls, r.Requests, r.InputTokens, r.OutputTokens, r.MicroUSD, r.Refused, r.OwnLimit, r.Provider429} {
 			line = append(line, strconv.FormatInt(n, 10))
 		}
 		if err := out.Write(line); err != nil {
