@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"nightshift/scheduler"
 )
 
 // few is the part of people's calls that may fail without advice.
@@ -22,6 +24,7 @@ func Advise(ctx context.Context, s *Scenario, all []*Outcome) (advice []string, 
 	if ours == nil {
 		return []string{"nightshift itself was not played: nothing can be advised (--policy " + Ours + ")"}, nil
 	}
+	advice = slow(all)
 	for _, part := range []func(context.Context, *Outcome) ([]string, error){s.binds, s.guarantee, s.refusals, s.rows} {
 		says, err := part(ctx, ours)
 		if err != nil {
@@ -30,6 +33,16 @@ func Advise(ctx context.Context, s *Scenario, all []*Outcome) (advice []string, 
 		advice = append(advice, says...)
 	}
 	return advice, nil
+}
+
+// slow says that the provider by itself is so slow that bulk is held back for it.
+func slow(all []*Outcome) []string {
+	alone := Find(all, Alone)
+	if alone == nil || alone.People.P95 < scheduler.DefaultThresholds.P95*9/10 {
+		return nil
+	}
+	return []string{fmt.Sprintf("people wait %.1f s (p95) even without bulk, and above %.1f s bulk is held back for them: where that is usual, health.p95 has to be higher in the configuration, or provider.latency is too high here",
+		alone.People.P95.Seconds(), scheduler.DefaultThresholds.P95.Seconds())}
 }
 
 // percent is a part of a limit, in words.

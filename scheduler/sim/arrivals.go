@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"maps"
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -54,10 +54,11 @@ func (a Arrivals) ofDay(at time.Duration) float64 {
 		rpm float64
 	}
 	points := make([]point, 0, len(a.Hours)+2)
-	for _, text := range slices.Sorted(maps.Keys(a.Hours)) {
+	for text, rpm := range a.Hours {
 		c, _ := clockOf(text) // checked
-		points = append(points, point{c, a.Hours[text]})
+		points = append(points, point{c, rpm})
 	}
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 	first, last := points[0], points[len(points)-1]
 	points = append(points, point{first.at + day, first.rpm})
 	before := point{last.at - day, last.rpm}
@@ -114,7 +115,7 @@ func (s *Scenario) people() []person {
 				n = int(due)
 				due -= float64(n)
 			} else {
-				n = poisson(rng, mean)
+				n = poissonLarge(rng, mean)
 			}
 			for range n {
 				all = append(all, person{at + time.Duration(rng.Int64N(int64(step))), t, t.Input.draw(rng), t.Output.draw(rng)})
@@ -138,7 +139,7 @@ func poisson(rng *rand.Rand, mean float64) (n int) {
 func (t Tokens) draw(rng *rand.Rand) int64 {
 	n := t.Median
 	if t.Sigma > 0 {
-		n = max(1, int64(float64(n)*math.Exp(t.Sigma*rng.NormFloat64())))
+		n = max(1, int64(min(float64(n)*math.Exp(t.Sigma*rng.NormFloat64()), mostTokens)))
 	}
 	if t.Most > 0 {
 		n = min(n, t.Most)

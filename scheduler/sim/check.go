@@ -4,19 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"nightshift/limiter"
-	"nightshift/limiter/gemini/geminitest"
 )
 
 const (
 	million     = 1_000_000
 	longest     = 48 * time.Hour
-	mostCalls   = 5_000_000 // of a night: more takes minutes
+	mostCalls   = 5_000_000  // of a night: more takes minutes
+	mostTokens  = 10_000_000 // of a call: ten times what models take
 	startLayout = "2006-01-02 15:04"
 )
 
@@ -59,10 +58,9 @@ func (s *Scenario) checkLimits() error {
 	if s.Limits.RPM <= 0 && s.Limits.InputTPM <= 0 {
 		return wrong("limits", "give it rpm or input_tpm: without a limit nothing has to be shared")
 	}
-	for name, n := range map[string]int64{"rpm": s.Limits.RPM, "input_tpm": s.Limits.InputTPM, "output_tpm": s.Limits.OutputTPM, "rpd": s.Limits.RPD, "concurrency": s.Limits.Concurrency} {
-		if n < 0 {
-			return wrong("limits."+name, "%d is negative; leave it out for no limit", n)
-		}
+	l := s.Limits
+	if err := limitsOK("limits", []string{"rpm", "input_tpm", "output_tpm", "rpd", "concurrency"}, l.RPM, l.InputTPM, l.OutputTPM, l.RPD, l.Concurrency); err != nil {
+		return err
 	}
 	if s.Outside == nil {
 		s.Outside = new(0.05)
@@ -99,8 +97,12 @@ func (s *Scenario) checkClasses() error {
 		if kind != "tenant" || id == "" {
 			return wrong("nodes."+name, "want tenant/NAME, or tenant/* for each")
 		}
-		if n := s.Nodes[name]; n.RPM < 0 || n.InputTPM < 0 || n == (NodeCap{}) {
+		n := s.Nodes[name]
+		if n == (NodeCap{}) {
 			return wrong("nodes."+name, "give it rpm or input_tpm above zero")
+		}
+		if err := limitsOK("nodes."+name, []string{"rpm", "input_tpm"}, n.RPM, n.InputTPM); err != nil {
+			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Weights)) {
@@ -120,97 +122,6 @@ func classOK(path, name string) error {
 		names = append(names, c.Name)
 	}
 	return wrong(path, "%q is no class; there are %s", name, strings.Join(names, ", "))
-}
-
-func (s *Scenario) checkProvider() error {
-	p := &s.Provider
-	if p.Limits == (geminitest.Limits{}) {
-		p.Limits = geminitest.Limits{RPM: s.Limits.RPM, InputTPM: s.Limits.InputTPM, RPD: s.Limits.RPD}
-	}
-	if p.Latency == (geminitest.Latency{}) {
-		p.Latency = geminitest.Latency{Base: 800 * time.Millisecond, PerToken: 6 * time.Millisecond, Sigma: 0.35}
-	}
-	l := p.Latency
-	for name, d := range map[string]time.Duration{"base": l.Base, "per_token": l.PerToken, "arrival": l.Arrival} {
-		if d < 0 || d > 10*time.Minute {
-			return wrong("provider.latency."+name, "%s; want 0 to 10m", d)
-		}
-	}
-	if l.Sigma < 0 || l.Sigma > 3 || l.SlowShare < 0 || l.SlowShare > 1 {
-		return wrong("provider.latency", "want sigma from 0 to 3 and slow_share from 0 to 1")
-	}
-	for i, text := range p.Faults {
-		if _, err := geminitest.ParseFault(text); err != nil {
-			return wrong(fmt.Sprintf("provider.faults[%d]", i), "%v", err)
-		}
-	}
-	if _, err := geminitest.New(s.simulated(nil)); err != nil {
-		return wrong("provider.counting", "%v", err)
-	}
-	return nil
-}
-
-func (s *Scenario) checkTraffic() error {
-	for i := range s.Traffic {
-		t, at := &s.Traffic[i], fmt.Sprintf("traffic[%d]", i)
-		t.Class, t.Name = cmp.Or(t.Class, "interactive"), cmp.Or(t.Name, "people")
-		if err := classOK(at+".class", t.Class); err != nil {
-			return err
-		}
-		if c := s.classes()[s.classIndex(t.Class)]; c.Tickets {
-			return wrong(at+".class", "%s can wait: its rows go under bulk", t.Class)
-		}
-		if err := t.Arrivals.check(at + ".arrivals"); err != nil {
-			return err
-		}
-		if err := t.checkSize(at, Size{Tokens{Median: 800, Sigma: 0.5}, Tokens{Median: 150, Sigma: 0.5}}); err != nil {
-			return err
-		}
-		if n := t.Arrivals.most() * s.Duration.Minutes(); n > mostCalls {
-			return wrong(at+".arrivals", "that is up to %.0f calls; want at most %d", n, mostCalls)
-		}
-	}
-	return nil
-}
-
-func (a Arrivals) check(at string) error {
-	if a.RPM < 0 || math.IsNaN(a.RPM) {
-		return wrong(at+".rpm", "%v; want calls a minute", a.RPM)
-	}
-	if a.RPM == 0 && len(a.Hours) == 0 && len(a.Spikes) == 0 && a.Replay == "" {
-		return wrong(at, "nobody comes; give it rpm, hours, spikes or replay")
-	}
-	for _, text := range slices.Sorted(maps.Keys(a.Hours)) {
-		if _, err := clockOf(text); err != nil || !(a.Hours[text] >= 0) {
-			return wrong(at+".hours", "%q: %v; want a time of day and calls a minute, as in \"08:30\": 140", text, a.Hours[text])
-		}
-	}
-	for i, k := range a.Spikes {
-		at := fmt.Sprintf("%s.spikes[%d]", at, i)
-		if _, err := clockOf(k.From); err != nil {
-			return wrong(at+".from", "%q; want a time of day, as in \"08:30\"", k.From)
-		}
-		if _, err := clockOf(k.Until); err != nil && k.Until != "" {
-			return wrong(at+".until", "%q; want a time of day, as in \"08:30\"", k.Until)
-		}
-		if k.For <= 0 || k.RPM <= 0 || k.Every < 0 || k.Every > 0 && k.Every < k.For {
-			return wrong(at, "want rpm above zero, for how long (for: 1m), and every longer than that where it comes again")
-		}
-		if k.Every > 0 && k.Until == "" {
-			return wrong(at+".until", "want a time of day until which it comes again")
-		}
-	}
-	return nil
-}
-
-func (z *Size) checkSize(at string, usual Size) error {
-	z.Input, z.Output = cmp.Or(z.Input, usual.Input), cmp.Or(z.Output, usual.Output)
-	for name, t := range map[string]Tokens{"input_tokens": z.Input, "output_tokens": z.Output} {
-		if t.Median < 1 || t.Sigma < 0 || t.Sigma > 3 || t.Most < 0 || t.Most > 0 && t.Most < t.Median {
-			return wrong(at+"."+name, "want median above zero, sigma from 0 to 3, and most, if any, not below the median")
-		}
-	}
-	return nil
 }
 
 func (s *Scenario) checkBulk() error {
@@ -243,9 +154,10 @@ func (s *Scenario) checkBulk() error {
 func (s *Scenario) checkWorkers() error {
 	w := &s.Workers
 	w.Processes, w.Concurrency, w.Attempts = cmp.Or(w.Processes, 2), cmp.Or(w.Concurrency, 32), cmp.Or(w.Attempts, 5)
-	for name, n := range map[string]int{"processes": w.Processes, "concurrency": w.Concurrency, "attempts": w.Attempts} {
+	names := []string{"processes", "concurrency", "attempts"}
+	for i, n := range []int{w.Processes, w.Concurrency, w.Attempts} {
 		if n < 1 || n > 10_000 {
-			return wrong("workers."+name, "%d; want 1 to 10000", n)
+			return wrong("workers."+names[i], "%d; want 1 to 10000", n)
 		}
 	}
 	return nil
@@ -283,18 +195,4 @@ func (s *Scenario) classes() []limiter.Class {
 		}
 	}
 	return all
-}
-
-// simulated is the provider, on a clock.
-func (s *Scenario) simulated(now func() time.Time) geminitest.Config {
-	c := geminitest.Config{
-		Models:   []geminitest.Model{{Name: model, Limits: s.Provider.Limits, Price: s.Provider.Price}},
-		Counting: s.Provider.Counting, Spend: s.Provider.Spend, Latency: s.Provider.Latency, Seed: s.Seed, KeepCalls: 1, Now: now,
-	}
-	for _, text := range s.Provider.Faults {
-		if f, err := geminitest.ParseFault(text); err == nil { // checked
-			c.Faults = append(c.Faults, f)
-		}
-	}
-	return c
 }

@@ -3,11 +3,13 @@ package sim
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/goccy/go-yaml"
 )
 
@@ -39,9 +41,27 @@ func Source(name string) ([]byte, error) {
 func Read(b []byte) (*Scenario, error) {
 	var s Scenario
 	if err := yaml.UnmarshalWithOptions(b, &s, yaml.Strict()); err != nil {
-		return nil, err
+		return nil, named(b, err)
 	}
 	return &s, s.Check()
+}
+
+// named is the error with the field that it is of, where the parser tells no place: of a
+// time that is none.
+func named(file []byte, err error) error {
+	if at := yaml.Error(nil); errors.As(err, &at) {
+		return err
+	}
+	d, _ := mapstructure.NewDecoder(&mapstructure.DecoderConfig{ // its only error is a result that is no pointer
+		Result: new(Scenario), TagName: "yaml", Squash: true, WeaklyTypedInput: true, DecodeHook: mapstructure.StringToTimeDurationHookFunc()})
+	var values map[string]any
+	if yaml.Unmarshal(file, &values) != nil {
+		return err
+	}
+	if in := new(mapstructure.DecodeError); errors.As(d.Decode(values), &in) {
+		return wrong(in.Name(), "%v; want a time, such as 30s", err)
+	}
+	return err
 }
 
 // Line is where the field, or what it should be in, stands in a file; 0 when nothing of it

@@ -63,7 +63,7 @@ type Class struct {
 type Provider struct {
 	Limits   geminitest.Limits   `yaml:"limits"`   // default: limits
 	Counting geminitest.Counting `yaml:"counting"` // sliding_minute (default), fixed_minute or token_bucket
-	Latency  geminitest.Latency  `yaml:"latency"`  // default: 800ms and 6ms a token, lively
+	Latency  geminitest.Latency  `yaml:"latency"`  // default: 560ms and 4ms a token, lively: healthy by DefaultThresholds
 	Spend    geminitest.Spend    `yaml:"spend"`
 	Price    geminitest.Price    `yaml:"price"`
 	Faults   []string            `yaml:"faults"` // as gemini-sim takes them: "503=1%", "429-month@2h-"

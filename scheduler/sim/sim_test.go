@@ -96,6 +96,24 @@ provider: {faults: ["503=1%"], latency: {base: 500ms, per_token: 3ms, sigma: 0.3
 workers: {processes: 1, concurrency: 16}
 `
 
+// TestUsualLatencyIsHealthy: where a scenario says nothing of latency, nothing holds bulk
+// back; where the provider by itself is too slow, the advice says so.
+func TestUsualLatencyIsHealthy(t *testing.T) {
+	const text = "duration: 15m\nlimits: {rpm: 1000}\ntraffic: [{arrivals: {rpm: 60}}]\nbulk: [{rows: 30000}]\npolicies: [alone, nightshift]\n"
+	usual := parse(t, text)
+	all := runAll(t, usual)
+	if o := Find(all, Ours); o.Bulk.PerMinute < 400 {
+		t.Errorf("%.0f rows a minute beside 60 calls of people, of 1,000", o.Bulk.PerMinute)
+	}
+	if got := slow(all); got != nil {
+		t.Errorf("%q", got)
+	}
+	all = runAll(t, parse(t, text+"provider: {latency: {base: 2s, per_token: 10ms}}"))
+	if got := slow(all); len(got) != 1 || !strings.Contains(got[0], "health.p95") {
+		t.Errorf("%q of people who wait %s", got, Find(all, Alone).People.P95)
+	}
+}
+
 // TestSameNight: the same scenario gives the same result, whoever else runs beside it, and
 // another seed another one.
 func TestSameNight(t *testing.T) {
