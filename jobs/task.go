@@ -21,14 +21,15 @@ type Task struct {
 // by id.
 func (t Task) ID() string { return fmt.Sprintf("%s-%08d-%d", t.Run, t.Index, t.Gen) }
 
-// ParseTaskID reads what ID wrote.
+// ParseTaskID reads what ID wrote, and nothing else: a task has one id.
 func ParseTaskID(id string) (Task, error) {
 	p := strings.Split(id, "-")
 	if len(p) == 3 {
 		n, err1 := strconv.ParseInt(p[1], 10, 64)
 		g, err2 := strconv.Atoi(p[2])
-		if err1 == nil && err2 == nil && p[0] != "" && n >= 0 && g >= 0 {
-			return Task{Run: p[0], Index: n, Gen: g}, nil
+		t := Task{Run: p[0], Index: n, Gen: g}
+		if err1 == nil && err2 == nil && p[0] != "" && t.ID() == id {
+			return t, nil
 		}
 	}
 	return Task{}, fmt.Errorf("task id %q: want run-index-generation", id)
