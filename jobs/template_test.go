@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -141,18 +142,17 @@ func TestKey(t *testing.T) {
 	temp, other := float32(0.5), float32(0)
 	base := specOf("x")
 	keys := map[string]string{}
-	for name, change := range map[string]func(*Spec){
+	changes := map[string]func(*Spec){
 		"base":        func(*Spec) {},
 		"kind":        func(s *Spec) { s.Kind = Embed },
 		"model":       func(s *Spec) { s.Model = "gemini-y" },
 		"temperature": func(s *Spec) { s.Settings.Temperature = &temp },
 		"zero":        func(s *Spec) { s.Settings.Temperature = &other },
-		"max tokens":  func(s *Spec) { s.Settings.MaxOutputTokens = 5 },
-		"schema":      func(s *Spec) { s.Settings.ResponseSchema = json.RawMessage(`{"type":"object"}`) },
-		"mime":        func(s *Spec) { s.Settings.ResponseMIMEType = "application/json" },
-		"stop":        func(s *Spec) { s.Settings.StopSequences = []string{"x"} },
-		"dimensions":  func(s *Spec) { s.Settings.Dimensions = 5 },
-	} {
+	}
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+		changes["settings "+f.Name] = func(s *Spec) { someValue(t, reflect.ValueOf(&s.Settings).Elem().Field(i)) }
+	}
+	for name, change := range changes {
 		spec := base
 		change(&spec)
 		tmpl, err := Compile(spec)
@@ -172,6 +172,26 @@ func TestKey(t *testing.T) {
 	b, _ := Compile(same)
 	if keyOfText(a, "p", "") != keyOfText(b, "p", "") {
 		t.Error("what does not change an answer changes its key")
+	}
+}
+
+// someValue sets a field to what is not its zero, whatever its type.
+func someValue(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Interface().(type) {
+	case *float32, *int32:
+		v.Set(reflect.New(v.Type().Elem()))
+		v.Elem().Set(reflect.ValueOf(7).Convert(v.Type().Elem()))
+	case int32:
+		v.SetInt(7)
+	case string:
+		v.SetString("x")
+	case []string:
+		v.Set(reflect.ValueOf([]string{"x"}))
+	case json.RawMessage:
+		v.SetBytes([]byte(`{"type":"object"}`))
+	default:
+		t.Fatalf("a setting of type %s: say here what one is", v.Type())
 	}
 }
 
