@@ -242,6 +242,16 @@ func TestRowMemory(t *testing.T) {
 	if err != nil || each < 300 || each > RowsMemory(1, 30) {
 		t.Errorf("%d bytes a row (%v)", each, err)
 	}
+	for i := range int64(400) { // all were looked at, and wait for a permit
+		task := Task{Run: run, Index: i, Gen: 1}
+		b.begin(task)
+		if err := b.Wait(b.ctx, task, WaitQuota, Waits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if waiting, err := b.RowMemory(b.ctx, run); err != nil || waiting < each*9/10 || waiting > RowsMemory(1, 30) {
+		t.Errorf("%d bytes a row that waits for its permit, %d before (%v)", waiting, each, err)
+	}
 	size, err := b.Size(b.ctx, run)
 	if err != nil || !size.Exact || size.Redis < 400*30 {
 		t.Errorf("%+v (%v)", size, err)

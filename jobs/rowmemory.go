@@ -29,7 +29,7 @@ func (s *Store) RowMemory(ctx context.Context, run string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	row, err := s.oneQueued(ctx, m)
+	row, err := s.oneInLine(ctx, m)
 	if err != nil {
 		return 0, err
 	}
@@ -64,15 +64,15 @@ func (s *Store) anyShard(ctx context.Context, m meta) string {
 	return key
 }
 
-// oneQueued finds a row that waits in its queue.
-func (s *Store) oneQueued(ctx context.Context, m meta) (rowState, error) {
+// oneInLine finds a row that waits: in its queue, or for its permit.
+func (s *Store) oneInLine(ctx context.Context, m meta) (rowState, error) {
 	for chunk := int64(0); chunk*rowsPerChunk < m.next; chunk++ {
 		b, err := s.rdb.Get(ctx, rowKey(m.ID, chunk)).Bytes()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return rowState{}, err
 		}
 		for i := 0; i+bytesPerRow <= len(b); i += bytesPerRow {
-			if r := stateAt(m.ID, chunk*rowsPerChunk+int64(i/bytesPerRow), b[i:]); r.State == Queued {
+			if r := stateAt(m.ID, chunk*rowsPerChunk+int64(i/bytesPerRow), b[i:]); r.State == Queued || r.State == Waiting {
 				return r, nil
 			}
 		}

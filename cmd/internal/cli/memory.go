@@ -136,8 +136,8 @@ func (b *backend) backlogMemory(ctx context.Context, m memory) (open, each int64
 			continue
 		}
 		open += c.Open()
-		if c[jobs.Queued] > most {
-			largest, most = r.ID, c[jobs.Queued]
+		if n := c[jobs.Queued] + c[jobs.Waiting]; n > most {
+			largest, most = r.ID, n
 		}
 	}
 	if largest != "" {
