@@ -28,7 +28,7 @@ type ResultLines struct {
 type resultLine struct {
 	at   int64
 	size int
-	rank int64
+	rank int64 // place in the input
 }
 
 // OpenResultLines reads where the lines are. The error names a line that is no result.
@@ -71,6 +71,7 @@ func (l *ResultLines) read() error {
 func (l *ResultLines) note(text []byte, at int64) bool {
 	var r struct {
 		Row    string `json:"id"`
+		Index  int64  `json:"n"`
 		Status string `json:"status"`
 		Fields struct {
 			ID json.RawMessage `json:"id"`
@@ -87,7 +88,7 @@ func (l *ResultLines) note(text []byte, at int64) bool {
 		l.rows[i].size = 0
 	}
 	l.ids[d] = len(l.rows)
-	l.rows = append(l.rows, resultLine{at: at, size: len(text)})
+	l.rows = append(l.rows, resultLine{at: at, size: len(text), rank: r.Index})
 	return true
 }
 
@@ -127,6 +128,9 @@ func (l *ResultLines) Arrange(ctx context.Context, p *Prepared) error {
 	l.sort()
 	return err
 }
+
+// InputOrder puts them in the order of the input from which each was enqueued.
+func (l *ResultLines) InputOrder() { l.sort() }
 
 // sort ends what ids is good for.
 func (l *ResultLines) sort() {

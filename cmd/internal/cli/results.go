@@ -55,7 +55,7 @@ func newResultsCmd(f *factory) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&o.Out, "out", "o", "-", "`FILE` to write, replaced when it is there; - for standard output")
-	fl.StringVar(&o.From, "from", "", "in the place of RUN: the JSONL `FILE` that run wrote (rows stay in its order)")
+	fl.StringVar(&o.From, "from", "", "in the place of RUN: the JSONL `FILE` that run wrote, as rows ended")
 	fl.StringVar(&o.Format, "format", "", "jsonl or csv (default: by the file's name, else jsonl)")
 	fl.BoolVar(&o.Good, "good", false, "only rows with a good answer")
 	fl.BoolVar(&o.Completed, "completed-order", false, "in the order the rows ended")

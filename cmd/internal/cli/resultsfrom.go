@@ -31,6 +31,9 @@ func (o *resultsOptions) fromFile(args []string) error {
 		return invalid(err)
 	}
 	defer func() { _ = l.Close() }() // it was only read
+	if !o.Completed {
+		l.InputOrder()
+	}
 	x := &export{lines: l.Each, csv: o.Format == "csv", flatten: o.Flatten, opts: o.csv}
 	if o.Join {
 		if x.join, err = l.Join(); err != nil {
