@@ -31,32 +31,34 @@ func newPlanCmd(f *factory) *cobra.Command {
 
 // planReport is what plan prints.
 type planReport struct {
-	Stand      *planStand `json:"stand,omitempty"` // to what was done before
-	Rows       int64      `json:"rows"`
-	Bad        int64      `json:"bad"`        // rows of the input that --skip-invalid left out
-	Duplicates int64      `json:"duplicates"` // rows that ask the same as one before
-	Model      string     `json:"model"`
-	Lane       string     `json:"lane"`
-	Share      float64    `json:"bulk_share"`
-	Prices     string     `json:"prices_checked,omitempty"`
-	Dates      []priced   `json:"prices_change,omitempty"` // on the way, or later where no end is known
-	Needs      int64      `json:"needs_seconds,omitempty"` // of the lane's limits, were nobody else there
-	Limit      string     `json:"limit,omitempty"`         // that decides it
-	Known      bool       `json:"end_known"`
-	Done       time.Time  `json:"done_by,omitzero"`
-	DoneLimit  string     `json:"done_limit,omitempty"`
-	Resets     int        `json:"pacific_resets,omitempty"`
-	Hold       string     `json:"hold,omitempty"` // what keeps the rows from working now
-	Others     int        `json:"other_runs"`     // open, in the same lane
-	Window     string     `json:"window,omitempty"`
-	Zone       string     `json:"zone,omitempty"` // of the run's times; "" is this machine's
-	Deadline   time.Time  `json:"deadline,omitzero"`
-	Late       int64      `json:"late_seconds,omitempty"`
-	Ways       []way      `json:"to_make_it,omitempty"`
-	Caps       []capNote  `json:"caps_too_small,omitempty"`
-	Update     *runUpdate `json:"update,omitempty"`          // nil without --update
-	Refused    string     `json:"enqueue_refuses,omitempty"` // what enqueue says of these rows in the named run
-	Unknown    string     `json:"not_looked_at,omitempty"`   // why the shared state is not in this
+	Stand      *planStand  `json:"stand,omitempty"` // to what was done before
+	Rows       int64       `json:"rows"`
+	Bad        int64       `json:"bad"`        // rows of the input that --skip-invalid left out
+	Duplicates int64       `json:"duplicates"` // rows that ask the same as one before
+	Model      string      `json:"model"`
+	Lane       string      `json:"lane"`
+	Share      float64     `json:"bulk_share"`
+	Prices     string      `json:"prices_checked,omitempty"`
+	Dates      []priced    `json:"prices_change,omitempty"`      // on the way, or later where no end is known
+	Needs      int64       `json:"needs_seconds,omitempty"`      // of the lane's limits, were nobody else there
+	NeedsSpan  []int64     `json:"needs_seconds_span,omitempty"` // at the least and at the most that rows may take
+	DoneSpan   []time.Time `json:"done_by_span,omitempty"`
+	Limit      string      `json:"limit,omitempty"` // that decides it
+	Known      bool        `json:"end_known"`
+	Done       time.Time   `json:"done_by,omitzero"`
+	DoneLimit  string      `json:"done_limit,omitempty"`
+	Resets     int         `json:"pacific_resets,omitempty"`
+	Hold       string      `json:"hold,omitempty"` // what keeps the rows from working now
+	Others     int         `json:"other_runs"`     // open, in the same lane
+	Window     string      `json:"window,omitempty"`
+	Zone       string      `json:"zone,omitempty"` // of the run's times; "" is this machine's
+	Deadline   time.Time   `json:"deadline,omitzero"`
+	Late       int64       `json:"late_seconds,omitempty"`
+	Ways       []way       `json:"to_make_it,omitempty"`
+	Caps       []capNote   `json:"caps_too_small,omitempty"`
+	Update     *runUpdate  `json:"update,omitempty"`          // nil without --update
+	Refused    string      `json:"enqueue_refuses,omitempty"` // what enqueue says of these rows in the named run
+	Unknown    string      `json:"not_looked_at,omitempty"`   // why the shared state is not in this
 	need
 }
 
@@ -188,11 +190,30 @@ func (r *planReport) time(p prospect, b *batch) {
 		return
 	}
 	r.Done, r.DoneLimit, r.Resets = p.now.Add(f.took), f.limit, f.days
+	r.spans(p)
 	if r.Deadline.IsZero() || !r.Done.After(r.Deadline) {
 		return
 	}
 	r.Late = int64(r.Done.Sub(r.Deadline).Seconds())
 	r.Ways = p.ways(r.Deadline, b.quota.model)
+}
+
+// spans fills in between what the time lies, as far as the rows' tokens and money decide it.
+func (r *planReport) spans(p prospect) {
+	for _, end := range p.ends(r.need) {
+		if alone, known := end.needs(); known {
+			r.NeedsSpan = append(r.NeedsSpan, int64(alone.took.Seconds()))
+		}
+		if f, known := end.end(); known {
+			r.DoneSpan = append(r.DoneSpan, p.now.Add(f.took))
+		}
+	}
+	if len(r.NeedsSpan) < 2 || r.NeedsSpan[0] == r.NeedsSpan[1] {
+		r.NeedsSpan = nil
+	}
+	if len(r.DoneSpan) < 2 || r.DoneSpan[1].Sub(r.DoneSpan[0]) < time.Second {
+		r.DoneSpan = nil
+	}
 }
 
 // ownCapName is a run's own cap, as it is typed.

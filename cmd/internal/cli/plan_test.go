@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,5 +225,31 @@ func TestPlanWords(t *testing.T) {
 	p := &jobs.Planned{Cost: &jobs.Span{Low: 1_200_000, Mid: 2_000_000, High: 3_400_000}, Source: jobs.PlannedLearned, Done: now.Add(11 * time.Hour)}
 	if got := plannedLine(p, now); got != "$1.20 to $3.40, likely $2.00, done Tue 05:00 "+now.Format("MST") {
 		t.Error(got)
+	}
+}
+
+// TestPlanSpans: the time lies between that of rows which take the least and the most
+// that was seen; where only the longest answer is known, it is not told.
+func TestPlanSpans(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC)
+	p := prospectOf(now, 6000)
+	p.lane.Limits = append(p.lane.Limits, limiter.LimitState{
+		Limit: limiter.Limit{Unit: limiter.InputTokens, Amount: 61_000}, Name: "input_tpm", Effective: 61_000, Classes: []limiter.ClassUse{{Class: "bulk"}},
+	})
+	n := need{Rows: 6000, Source: jobs.PlannedSample, Input: jobs.Span{Low: 6000 * 50, Mid: 6000 * 200, High: 6000 * 300}}
+	p.cost = n.costs()
+	r := planReport{need: n}
+	r.time(p, &batch{})
+	if want := []int64{600, 1800}; r.Needs != 1200 || !slices.Equal(r.NeedsSpan, want) {
+		t.Errorf("needs %d s, between %v; want 1200, %v", r.Needs, r.NeedsSpan, want)
+	}
+	if got := r.doneLine(now); !strings.HasSuffix(got, "20m00s from now (between 10m00s and 30m00s)") {
+		t.Error(got)
+	}
+	r = planReport{need: n}
+	r.Source = jobs.PlannedCap
+	if r.time(p, &batch{}); r.NeedsSpan != nil || r.DoneSpan != nil {
+		t.Errorf("told of the longest answer: %v, %v", r.NeedsSpan, r.DoneSpan)
 	}
 }

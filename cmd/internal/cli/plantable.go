@@ -111,22 +111,33 @@ func (r planReport) capRows(t *dataTable) {
 	}
 }
 
+// usdSpan prints the ends of a span and what is between, each as if it stood alone, as
+// long as that tells them apart.
+func usdSpan(s jobs.Span) (low, mid, high string) {
+	low, mid, high = usd(s.Low), usd(s.Mid), usd(s.High)
+	if low == mid && s.Low != s.Mid || mid == high && s.Mid != s.High {
+		words := usdApart(s.Low, s.Mid, s.High)
+		return words[0], words[1], words[2]
+	}
+	return low, mid, high
+}
+
 // costLine is a span of money in words; without any word of the answers' length
 // there is no likely figure.
 func costLine(s jobs.Span, source string) string {
-	words := usdApart(s.Low, s.Mid, s.High)
+	low, mid, high := usdSpan(s)
 	switch {
 	case s.Low == s.High:
 		return usd(s.Mid)
 	case source == jobs.PlannedCap:
-		return fmt.Sprintf("%s for the input, up to %s with the answers", words[0], words[2])
+		return fmt.Sprintf("%s for the input, up to %s with the answers", low, high)
 	}
-	return fmt.Sprintf("%s to %s, likely %s", words[0], words[2], words[1])
+	return fmt.Sprintf("%s to %s, likely %s", low, high, mid)
 }
 
 func (r planReport) timeRows(t *dataTable, now time.Time) {
 	if r.Limit != "" {
-		t.row("needs", fmt.Sprintf("%s of the limits (%s binds), with %.0f %% of each for bulk", ago(time.Duration(r.Needs)*time.Second), r.Limit, r.Share*100))
+		t.row("needs", fmt.Sprintf("%s of the limits (%s binds), with %.0f %% of each for bulk", r.needsWords(), r.Limit, r.Share*100))
 	}
 	if r.Others > 0 {
 		t.row("beside", plural(r.Others, "open run")+" in the same lane")
@@ -155,6 +166,14 @@ func (r planReport) timeRows(t *dataTable, now time.Time) {
 	}
 }
 
+func (r planReport) needsWords() string {
+	of := func(seconds int64) string { return ago(time.Duration(seconds) * time.Second) }
+	if r.NeedsSpan == nil {
+		return of(r.Needs)
+	}
+	return fmt.Sprintf("%s to %s, likely %s,", of(r.NeedsSpan[0]), of(r.NeedsSpan[1]), of(r.Needs))
+}
+
 // clock is a moment by the run's clock, as a deadline is typed and read.
 func (r planReport) clock(t, now time.Time) string {
 	return clockIn(t, now, jobs.Steering{Zone: r.Zone}.Location(time.Local))
@@ -168,6 +187,9 @@ func (r planReport) doneLine(now time.Time) string {
 		return "within seconds: no limit holds it up"
 	}
 	s := fmt.Sprintf("%s, %s from now", r.clock(r.Done, now), ago(r.Done.Sub(now)))
+	if r.DoneSpan != nil {
+		s += fmt.Sprintf(" (between %s and %s)", ago(r.DoneSpan[0].Sub(now)), ago(r.DoneSpan[1].Sub(now)))
+	}
 	if r.Resets > 0 {
 		s += fmt.Sprintf(", over %s", plural(r.Resets, "Pacific midnight"))
 	}

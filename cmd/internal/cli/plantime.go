@@ -108,6 +108,28 @@ func (l *loaded) quietLane(ctx context.Context, b *batch, own runStatus, now tim
 	return s, nodes, err
 }
 
+// ends are the prospect with rows that take the least, and the most, that is expected
+// of them; none where nothing but the longest answer is known, which says nothing.
+func (p prospect) ends(n need) []prospect {
+	if n.Source == jobs.PlannedCap {
+		return nil
+	}
+	least, most := p, p
+	least.cost = n.at(func(s jobs.Span) int64 { return s.Low }).costs()
+	most.cost = n.at(func(s jobs.Span) int64 { return s.High }).costs()
+	return []prospect{least, most}
+}
+
+// at is the need at one place of each span.
+func (n need) at(end func(jobs.Span) int64) need {
+	n.Input.Mid, n.Output.Mid = end(n.Input), end(n.Output)
+	n.Tiers = slices.Clone(n.Tiers)
+	for i := range n.Tiers {
+		n.Tiers[i].Cost.Mid = end(n.Tiers[i].Cost)
+	}
+	return n
+}
+
 // costs are what a row takes of each unit, in the mean.
 func (n need) costs() (c costs) {
 	rows := float64(max(n.Rows, 1))

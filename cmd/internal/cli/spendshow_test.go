@@ -72,6 +72,23 @@ func TestUSDApart(t *testing.T) {
 	}
 }
 
+// TestUSDSpan: a span's ends are as precise as each alone.
+func TestUSDSpan(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		span jobs.Span
+		want []string
+	}{
+		{jobs.Span{Low: 4_900, Mid: 265_424_200, High: 1_061_696_800}, []string{"$0.004900", "$265.42", "$1,061.70"}},
+		{jobs.Span{Low: 50_999_999, Mid: 51_000_000, High: 51_000_000}, []string{"$50.999999", "$51.000000", "$51.000000"}},
+	} {
+		low, mid, high := usdSpan(c.span)
+		if got := []string{low, mid, high}; !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.span, got, c.want)
+		}
+	}
+}
+
 // TestFaultKinds: the help lists every fault that --fault takes, and none other.
 func TestFaultKinds(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ func usdApart(micro ...int64) []string {
 		out, seen, apart := []string{}, map[string]int64{}, true
 		for _, n := range micro {
 			rounded := (n + step/2) / step * step
-			text := fmt.Sprintf("$%d.%06d", rounded/1_000_000, rounded%1_000_000)
+			text := fmt.Sprintf("$%s.%06d", humanize.Comma(rounded/1_000_000), rounded%1_000_000)
 			text = text[:len(text)-len(fmt.Sprint(step))+1]
 			was, ok := seen[text]
 			apart = apart && (!ok || was == n) && (rounded > 0 || n == 0)
