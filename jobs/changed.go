@@ -20,13 +20,13 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("run %s was made from another %s: %s; --update redoes only what changed, another --name makes a second run",
+	return fmt.Sprintf("run %s was made from another %s: of the rows %s; --update redoes only what changed, another --name makes a second run",
 		e.Run.Title(), strings.Join(e.What, ", "), e.difference())
 }
 
 // difference counts the rows by what would become of them.
 func (e *ChangedError) difference() string {
-	return fmt.Sprintf("%d new rows, %d changed, %d gone, %d the same", e.New, e.Changed, e.Removed, e.Same)
+	return fmt.Sprintf("%d new, %d changed, %d gone, %d the same", e.New, e.Changed, e.Removed, e.Same)
 }
 
 // accept refuses an enqueue that would change a run unasked.

@@ -228,11 +228,11 @@ func TestChangedRunIsRefused(t *testing.T) {
 			}
 			b.balanced(r.Run.ID)
 		}
-		refuse(named("night"), rows("a:1", "b:other", "d:4"), "run night was made from another set of rows: 1 new rows, 1 changed, 1 gone, 1 the same;")
+		refuse(named("night"), rows("a:1", "b:other", "d:4"), "run night was made from another set of rows: of the rows 1 new, 1 changed, 1 gone, 1 the same;")
 		spec := named("night")
 		spec.Template = "{{.text}}!"
 		spec.Settings.MaxOutputTokens = 9
-		refuse(spec, rows("a:1", "b:2", "c:3"), "run night was made from another template, settings: 0 new rows, 3 changed, 0 gone, 0 the same;")
+		refuse(spec, rows("a:1", "b:2", "c:3"), "run night was made from another template, settings: of the rows 0 new, 3 changed, 0 gone, 0 the same;")
 		spec = named("night")
 		spec.Priority = High
 		if _, err := b.Enqueue(b.ctx, b.prepare(spec, rows("a:1")), EnqueueOptions{Update: true}); err == nil || !strings.Contains(err.Error(), "keeps its lane and priority") {

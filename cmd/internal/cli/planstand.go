@@ -141,7 +141,7 @@ func (s planStand) openWords() string {
 	if s.forced != "" {
 		return fmt.Sprintf("as run %s asks them", s.Than)
 	}
-	return fmt.Sprintf("as run %s asks them, without a good answer so far (under that name: nightshift retry %s)", s.Than, s.Than)
+	return fmt.Sprintf("as run %s asks them, without a good answer so far (under that name: nightshift wait %s, or retry for those that failed)", s.Than, shellWord(s.Than))
 }
 
 // refusedWords is what enqueue will say of the rows; "" where it takes them.

@@ -95,7 +95,7 @@ func (b *backend) retryHeld(ctx context.Context, s *streams, run jobs.Run, now t
 		return err
 	}
 	if p := pauseOf(pauses, run); p != nil {
-		s.say("they wait: %s", pauseSentence(p, now))
+		s.say("they wait: %s", pauseSentence(called(p, run), now))
 		return nil
 	}
 	return b.retryAtCap(ctx, s, run, now)

@@ -16,7 +16,7 @@ import (
 // itself, or its lane's trouble; the zero hold is nothing.
 func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pause, fleet []worker.WorkerInfo, now time.Time) (hold, error) {
 	if p := pauseOf(pauses, run); p != nil {
-		h := hold{why: pauseSentence(p, now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true, brief: pauseBrief(p, now)}
+		h := hold{why: pauseSentence(called(p, run), now), until: b.pauseEnds(p, run, now), unsure: ownCap(p), paused: true, brief: pauseBrief(p, now)}
 		switch p.Reason {
 		case scheduler.ReasonOperator:
 			h.firm, h.lift = true, "nightshift resume "+shellWord(targetName(*p))
@@ -36,6 +36,16 @@ func (b *backend) runHold(ctx context.Context, run jobs.Run, pauses []limiter.Pa
 		return money, err
 	}
 	return h, nil
+}
+
+// called is a run's own pause with the name by which the run is known, as it is typed.
+func called(p *limiter.Pause, run jobs.Run) *limiter.Pause {
+	if p.Run == "" {
+		return p
+	}
+	named := *p
+	named.Run = typed(run)
+	return &named
 }
 
 const brakeBrief = "stopped by its brake"

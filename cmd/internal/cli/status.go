@@ -292,7 +292,7 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 		return err
 	}
 	if s.Flex != nil {
-		t.row("tier", run.Spec.Steer.ServiceTier+": "+flexWords(*s.Flex, now))
+		t.row("", flexWords(*s.Flex, now)) // below the tier that was asked for
 	}
 	if line := plannedLine(run.Planned, now); line != "" {
 		t.row("expected", line)

@@ -149,5 +149,6 @@ func (b *backend) steerRows(ctx context.Context, t *dataTable, run jobs.Run, c j
 	show(s.MaxCost > 0, jobs.SetMaxCost, "")
 	show(s.Weight > 1, jobs.SetWeight, " times the part of others")
 	show(starts, jobs.SetRamp, "")
+	show(s.ServiceTier != "", jobs.SetServiceTier, "")
 	return err
 }

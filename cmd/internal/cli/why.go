@@ -414,7 +414,7 @@ func (o *whyOptions) ticket(ctx context.Context, be *backend, run jobs.Run, row 
 		return err
 	}
 	if p := pauseOf(pauses, run); p != nil {
-		fmt.Fprintf(o.Out, "%s of %s waits and keeps its place: %s.\n", row.Row, run.Title(), pauseSentence(p, o.now()))
+		fmt.Fprintf(o.Out, "%s of %s waits and keeps its place: %s.\n", row.Row, run.Title(), pauseSentence(called(p, run), o.now()))
 		return nil
 	}
 	t, err := be.lim.Ticket(ctx, lane, row.ID())
