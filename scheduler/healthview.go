@@ -87,10 +87,14 @@ type FeatureHealth struct {
 	Streams     int64   `json:"streams"` // what FirstToken is of
 	FirstToken  Millis  `json:"first_token_p95_ms"`
 	Provider429 int64   `json:"provider_429"`
-	Refused     int64   `json:"refused"` // locally, for quota that bulk may have taken: no pause of bulk helps what a caller's own limit, money or a refused key stops
-	Ratio       float64 `json:"ratio"`   // of both, of all calls
-	Judged      bool    `json:"judged"`  // thresholds apply to this line; else it is part of its class's
-	Bad         string  `json:"bad,omitempty"`
+	Refused     int64   `json:"refused"`                     // locally, for quota that bulk may have taken: no pause of bulk helps what a caller's own limit, money or a refused key stops
+	Ratio       float64 `json:"ratio"`                       // of both, of all calls
+	Otherwise   int64   `json:"refused_otherwise,omitempty"` // for all that, and likewise no part of Ratio
+
+	OtherwiseBy []gemini.Count `json:"refused_otherwise_by,omitempty"` // what it was, the most first
+
+	Judged bool   `json:"judged"` // thresholds apply to this line; else it is part of its class's
+	Bad    string `json:"bad,omitempty"`
 }
 
 // View is what a look saw.
@@ -148,6 +152,7 @@ func (w Watch) row(class, feature string, s *gemini.UsageSample) FeatureHealth {
 		N: s.Latency.N(), P95: Millis(s.Latency.Quantile(0.95)), Streams: s.FirstToken.N(), FirstToken: Millis(s.FirstToken.Quantile(0.95)),
 		Ratio: float64(s.ContestedThere()+s.ContestedHere()) / float64(max(s.Calls, 1)),
 	}
+	r.Otherwise, r.OtherwiseBy = s.Otherwise()
 	own, judged := w.Features[feature]
 	if r.Judged = judged || feature == ""; r.Judged {
 		t := w.Thresholds

@@ -92,3 +92,12 @@ func TestSeeNoData(t *testing.T) {
 		t.Errorf("after three minutes without calls: %+v, want no data since %v", v, last)
 	}
 }
+
+// TestSeeOtherwise: what is no sign of too little shared quota is told of all the same.
+func TestSeeOtherwise(t *testing.T) {
+	w := Watch{}.orDefault([]limiter.Class{{Name: "interactive"}})
+	v := w.see([]gemini.UsageSample{uncontested("interactive", "chat", 16, 14)}, begin, time.Minute, time.Time{})
+	if len(v.Rows) != 2 || v.Rows[0].Otherwise != 16 || v.Rows[0].Refused != 0 || v.Rows[0].Bad != "" {
+		t.Errorf("%+v", v.Rows)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"nightshift/limiter"
 )
 
 // RefusedBy are the limiter's refusals by the limit that bound and whose it was
@@ -20,6 +22,34 @@ func (s UsageSample) RefusedBy() []Count {
 		}
 		return "to save money"
 	})
+}
+
+// Otherwise is how many calls were refused for what calls of other classes had no part
+// in (see limiter.Contested), and by what, in RefusedBy's words. What an older version
+// counted is in the number alone.
+func (s UsageSample) Otherwise() (n int64, by []Count) {
+	own := s
+	own.tallies.bins = slices.DeleteFunc(slices.Clone(s.tallies.bins), func(b bin) bool { return sharedCode(b.bucket - tallyRefused) })
+	by = own.RefusedBy()
+	if s.ProviderMoney > 0 {
+		by = append(by, Count{"the provider, for money", s.ProviderMoney})
+	}
+	return s.Refused - s.ContestedHere() + s.ProviderMoney, by
+}
+
+// sharedCode tells of a code of RefusedBy whether the refusal is for quota that other
+// classes may have taken. A limit that is no caller's is the project's; what a call that
+// ran out of time waited for is not known.
+func sharedCode(code int64) bool {
+	if code >= reasonAt {
+		i := int(code - reasonAt - 1)
+		return i >= 0 && i < len(refusalReasons) && (refusalReasons[i] == limiter.ReasonDeadline || limiter.Contested(refusalReasons[i], "", ""))
+	}
+	scope := nameOf(tallyScopes, code/codesOf)
+	if scope == "class" || scope == otherLabel {
+		scope = ""
+	}
+	return limiter.Contested(limiter.ReasonQuota, nameOf(tallyLimits, code%codesOf), scope)
 }
 
 // RefusedThere are the provider's refusals by its reason: "rpm", "capacity".

@@ -46,3 +46,27 @@ func TestSampleTellsCauses(t *testing.T) {
 		t.Errorf("stored: %v, %v", back.RefusedBy(), err)
 	}
 }
+
+// TestOtherwise: what others had no part in is told from what they may have taken, and
+// named.
+func TestOtherwise(t *testing.T) {
+	t.Parallel()
+	var s UsageSample
+	for _, r := range []Record{
+		{Refusal: limiter.ReasonQuota, Limit: "rpm"}, {Refusal: limiter.ReasonShare, Limit: "rpm"}, {Refusal: limiter.ReasonCooldown},
+		{Refusal: limiter.ReasonQuota, Node: "project/demo", Limit: "rpm"}, {Refusal: limiter.ReasonQuota, Node: "organization/o", Limit: "rpm"},
+		{Refusal: limiter.ReasonQuota, Node: "team/acme/web", Limit: "concurrency"}, {Refusal: limiter.ReasonQuota, Node: "team/acme/web", Limit: "concurrency"},
+		{Refusal: limiter.ReasonCredentials}, {Refusal: limiter.ReasonSpend, Node: "project/demo", Limit: "usd_per_day"}, {Refusal: limiter.ReasonPaused},
+	} {
+		r.Class, r.Decision = "interactive", limiter.RejectedLocally
+		s.count(r)
+	}
+	n, by := s.Otherwise()
+	if got, want := fmt.Sprint(n, by), "5 [{team concurrency 2} {credentials 1} {other usd_per_day 1} {paused 1}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	s.Provider429, s.ProviderMoney = 3, 2
+	if n, by = s.Otherwise(); n != 7 || by[len(by)-1].N != 2 {
+		t.Errorf("with the provider's: %d %v", n, by)
+	}
+}

@@ -29,6 +29,7 @@ type Who struct {
 	Rows     []WhoRow         // the largest part of any unit first
 	Limits   map[string]int64 // by unit a minute: the mean of the limit while it was looked at; none where nobody did
 	Overlap  *Overlap         // nil when no caller who waits suffered
+	Waiting  UsageSample      // the calls of those who wait, together
 	Samples  []UsageSample    // by feature, behind it; of no model where none was asked for
 }
 
@@ -129,6 +130,11 @@ func (q WhoQuery) Rank(samples, users []UsageSample, step time.Duration, limits 
 	q.Slow = cmp.Or(q.Slow, slowCall)
 	w := &Who{From: q.From, To: q.To, Step: step, Limits: limits, Samples: samples}
 	w.Rows = rankRows(users, q.To.Sub(q.From), step, limits)
+	for _, s := range samples {
+		if slices.Contains(q.Waiting, s.Class) {
+			w.Waiting.Merge(s)
+		}
+	}
 	w.Overlap = q.overlap(samples, users, step, limits)
 	return w
 }

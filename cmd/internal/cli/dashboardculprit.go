@@ -103,7 +103,7 @@ func whoAdvice(culprit, model string) dashboard.AdviceView {
 func (b *backend) addFindings(v *dashboard.WhoView, who *gemini.Who, now time.Time) {
 	o := who.Overlap
 	if o == nil || len(o.Rows) == 0 {
-		text := "Nobody who waits for an answer was refused or slow in this time."
+		text := nobodySuffered(who)
 		if len(who.Rows) > 0 {
 			r := who.Rows[0]
 			text += fmt.Sprintf(" %s (%s) used most: %s of the requests, %s of the input tokens.", orElse(r.Name, "(none)"), r.Class,
@@ -118,7 +118,7 @@ func (b *backend) addFindings(v *dashboard.WhoView, who *gemini.Who, now time.Ti
 			v.Culprit = c.Name
 		}
 	}
-	v.Findings = append(v.Findings, dashboard.AdviceView{Level: dashboard.Bad, Text: overlapWords(o, now)}, whoAdvice(v.Culprit, v.Asked.Model))
+	v.Findings = append(v.Findings, dashboard.AdviceView{Level: dashboard.Bad, Text: b.whoFindings(who, now)[0]}, whoAdvice(v.Culprit, v.Asked.Model))
 	over := &dashboard.OverlapView{Text: fmt.Sprintf("%s between %s and %s", plural(int(o.Minutes), "minute"), clock(o.First, now), clock(o.Last, now))}
 	over.Rows, over.Found = whoRows(o.Rows, time.Duration(o.Minutes)*time.Minute, dashboard.WhoQuery{})
 	over.Rows = over.Rows[:min(len(over.Rows), 10)]

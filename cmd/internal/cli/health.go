@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
 )
 
@@ -83,10 +86,10 @@ func runHealthShow(ctx context.Context, f *factory) error {
 		fmt.Fprintln(f.Out, healthSentence(s, f.now()))
 		printSchedulers(f, s)
 	}
-	t := newTable("CLASS", "FEATURE", "CALLS", "P95", "FIRST TOKEN P95", "429S", "REFUSED", "RATIO", "VERDICT").numeric(2, 3, 4, 5, 6, 7)
+	t := newTable("CLASS", "FEATURE", "CALLS", "P95", "FIRST TOKEN P95", "429S", "REFUSED", "OTHERWISE", "RATIO", "VERDICT").numeric(2, 3, 4, 5, 6, 7, 8)
 	for _, r := range s.View.Rows {
 		t.row(r.Class, orElse(r.Feature, "(all)"), humanize.Comma(r.Calls), seconds(r.P95.Duration()), seconds(r.FirstToken.Duration()),
-			humanize.Comma(r.Provider429), humanize.Comma(r.Refused), percent(r.Ratio), healthVerdict(r))
+			humanize.Comma(r.Provider429), humanize.Comma(r.Refused), humanize.Comma(r.Otherwise), percent(r.Ratio), healthVerdict(r))
 	}
 	if f.opts.output == "table" && len(t.rows) == 0 {
 		return nil
@@ -140,14 +143,48 @@ func healthSentence(s scheduler.Status, now time.Time) string {
 	if s.Hold != nil {
 		parts = append(parts, fmt.Sprintf("held by %s until %s", s.Hold.By, clock(s.Hold.Until, now)))
 	}
-	var calls, refused int64
-	for _, r := range s.View.Rows {
+	return strings.Join(append(parts, healthRefusals(s.View)), "; ")
+}
+
+// healthRefusals says how many calls were refused of those that people wait for: for quota
+// that all share, by which health is judged, and for other things.
+func healthRefusals(v scheduler.View) string {
+	var all scheduler.FeatureHealth
+	for _, r := range v.Rows {
 		if r.Feature == "" {
-			calls, refused = calls+r.Calls, refused+r.Refused+r.Provider429
+			all.Calls, all.Refused, all.Otherwise = all.Calls+r.Calls, all.Refused+r.Refused+r.Provider429, all.Otherwise+r.Otherwise
+			all.OtherwiseBy = append(all.OtherwiseBy, r.OtherwiseBy...)
 		}
 	}
-	if calls == 0 {
-		return strings.Join(append(parts, "nobody called in the last "+lastWords(s.View.Over.Duration())), "; ")
+	span := lastWords(v.Over.Duration())
+	switch {
+	case all.Calls == 0:
+		return "nobody called in the last " + span
+	case all.Otherwise == 0:
+		return fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(all.Refused), plural(int(all.Calls), "call"), span)
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%s of %s refused in the last %s", humanize.Comma(refused), plural(int(calls), "call"), lastWords(s.View.Over.Duration()))), "; ")
+	return fmt.Sprintf("%s of %s refused in the last %s for quota that all share, %s", humanize.Comma(all.Refused), plural(int(all.Calls), "call"), span,
+		otherwiseWords(all.Otherwise, all.OtherwiseBy))
+}
+
+// otherwiseWords are of refusals that no other class has a part in.
+func otherwiseWords(n int64, by []gemini.Count) string {
+	text := humanize.Comma(n) + " more for limits of their own or other reasons"
+	if causes := countWords(addedUp(by), number); causes != "" {
+		text += " (" + causes + ")"
+	}
+	return text
+}
+
+// addedUp has each name once, the most first.
+func addedUp(counts []gemini.Count) (out []gemini.Count) {
+	sums := map[string]int64{}
+	for _, c := range counts {
+		sums[c.Name] += c.N
+	}
+	for name, n := range sums {
+		out = append(out, gemini.Count{Name: name, N: n})
+	}
+	slices.SortFunc(out, func(a, b gemini.Count) int { return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Name, b.Name)) })
+	return out
 }

@@ -69,9 +69,26 @@ func (o *whoOptions) printFindings(ctx context.Context, be *backend, who *gemini
 // the command and for the page.
 func (b *backend) whoFindings(who *gemini.Who, now time.Time) []string {
 	if who.Overlap == nil || len(who.Overlap.Rows) == 0 {
+		if n, _ := who.Waiting.Otherwise(); n > 0 {
+			return []string{nobodySuffered(who)}
+		}
 		return nil
 	}
-	return []string{overlapWords(who.Overlap, now), overlapHelp(who.Overlap, b.conf.classTable())}
+	words := overlapWords(who.Overlap, now)
+	if n, by := who.Waiting.Otherwise(); n > 0 {
+		words += " In all of the time there were " + otherwiseWords(n, by) + "."
+	}
+	return []string{words, overlapHelp(who.Overlap, b.conf.classTable())}
+}
+
+// nobodySuffered says that others had no part in what those met who wait, and what they
+// met all the same.
+func nobodySuffered(who *gemini.Who) string {
+	n, by := who.Waiting.Otherwise()
+	if n == 0 {
+		return "Nobody who waits for an answer was refused or slow in this time."
+	}
+	return "Nobody who waits for an answer was slow in this time, or refused for quota that others had taken; " + otherwiseWords(n, by) + "."
 }
 
 // culprit names who used most in the minutes in which calls were refused that
