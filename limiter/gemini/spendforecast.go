@@ -1,21 +1,18 @@
 package gemini
 
 import (
-	"context"
 	"math"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"nightshift/limiter"
 )
 
 // SpendForecast is what a month is likely to cost.
 type SpendForecast struct {
-	Month    string `json:"month"`           // 2026-11
-	Spent    int64  `json:"spent_micro_usd"` // since its first day, today included
-	Today    int64  `json:"today_micro_usd"` //
-	Expected int64  `json:"expected_micro_usd"`
+	Month string `json:"month"`           // 2026-11
+	Spent int64  `json:"spent_micro_usd"` // since its first day, today included
+	Today int64  `json:"today_micro_usd"` //
+	// Expected is what it will have cost at its end; 0 while no whole day is known (Days),
+	// when nobody can say.
+	Expected int64 `json:"expected_micro_usd"`
 	// Low and High are the range in which four months of five end, if the days go on as
 	// the last ones did. They are Spent and 0 while too few days are known.
 	Low  int64 `json:"low_micro_usd"`
@@ -29,23 +26,8 @@ type SpendForecast struct {
 // forecastDays is how far back the forecast looks; fewDays of them say no range.
 const forecastDays, fewDays = 28, 3
 
-// ReadSpendForecast works the forecast out for the month of now, in the zone by which
-// a meter counts days.
-func ReadSpendForecast(ctx context.Context, rdb redis.UniversalClient, scope limiter.Scope, now time.Time, zone *time.Location) (SpendForecast, error) {
-	now = now.In(zone)
-	samples, err := ReadMoney(ctx, rdb, scope, limiter.Earlier(monthBegin(now), now.AddDate(0, 0, -forecastDays)), now)
-	if err != nil {
-		return SpendForecast{}, err
-	}
-	return ForecastSpend(samples, now), nil
-}
-
-func monthBegin(now time.Time) time.Time {
-	return time.Date(now.Year(), now.Month(), 1, 12, 0, 0, 0, now.Location())
-}
-
-// ForecastSpend is ReadSpendForecast of samples, which may be of one tenant alone. now
-// is in the zone of their days. Days begin to count with the first that cost something.
+// ForecastSpend works the forecast out for the month of now, which is in the zone of the
+// samples' days: those of 31 days, of all or of one tenant alone. Days begin to count with the first that cost something.
 func ForecastSpend(samples []MoneySample, now time.Time) SpendForecast {
 	days := map[string]int64{}
 	f := SpendForecast{Month: now.Format("2006-01")}
@@ -58,13 +40,11 @@ func ForecastSpend(samples []MoneySample, now time.Time) SpendForecast {
 	f.Today = days[now.Format(time.DateOnly)]
 	past := pastDays(days, now)
 	f.Days, f.ByWeekday = len(past), len(past) >= 7
-	if len(past) == 0 {
-		f.Expected, f.Low = f.Spent, f.Spent
+	if f.Low = f.Spent; len(past) == 0 {
 		return f
 	}
 	rest, left := f.rest(past, now)
 	f.Expected = f.Spent + int64(rest)
-	f.Low, f.High = f.Spent, 0
 	if len(past) >= fewDays {
 		off := 1.28 * scatter(past) * math.Sqrt(left+left*left/float64(len(past))) // 80 % of a normal distribution
 		f.Low, f.High = max(f.Spent, f.Expected-int64(off)), f.Expected+int64(off)

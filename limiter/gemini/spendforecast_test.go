@@ -33,6 +33,9 @@ func TestForecastSpend(t *testing.T) {
 			t.Errorf("%s: %+v, want %d", name, f, c.want)
 		}
 	}
+	if f := ForecastSpend([]MoneySample{{Day: "2026-11-16", MicroUSD: 5}}, now); f.Spent != 5 || f.Low != 5 || f.Expected != 0 || f.Days != 0 {
+		t.Errorf("what is spent is no forecast: %+v", f)
+	}
 	cheap := append(month(now, 7, even), MoneySample{Day: "2026-11-16", MicroUSD: 5})
 	if f := ForecastSpend(cheap, now); f.Today != 5 || f.Expected != 705+95+1400 {
 		t.Errorf("a cheap morning: %+v", f)

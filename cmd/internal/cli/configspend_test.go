@@ -119,10 +119,7 @@ func TestSpenders(t *testing.T) {
 			t.Errorf("by %s: %q, want %q", by, strings.Join(got, ", "), want)
 		}
 	}
-	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) // 36 hours since yesterday began, 12 left
-	if got := monthEnd(samples, 9_000_000, now); got != 9_000_000+1_666_683 {
-		t.Errorf("the month ends at %d", got)
-	}
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	for _, text := range []string{"2026-12-02", "2026-01-01", "soon"} {
 		if _, err := spendSince(text, now, now); err == nil {
 			t.Errorf("--since %s was taken", text)

@@ -130,7 +130,7 @@ func (b *backend) forecastView(ctx context.Context, tenant string, now time.Time
 }
 
 func (b *backend) asForecastView(f gemini.SpendForecast) *dashboard.ForecastView {
-	v := &dashboard.ForecastView{Month: f.Month, Spent: usd(f.Spent), Today: usd(f.Today), Expected: usd(f.Expected), Words: forecastWords(f), Zone: b.conf.spendZone().String()}
+	v := &dashboard.ForecastView{Month: f.Month, Spent: usd(f.Spent), Today: usd(f.Today), Expected: orElse(monthEnd(f), "not known yet"), Words: forecastWords(f), Zone: b.conf.spendZone().String()}
 	if f.High > 0 {
 		v.Low, v.High = usd(f.Low), usd(f.High)
 	}

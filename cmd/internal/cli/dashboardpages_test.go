@@ -96,7 +96,7 @@ func TestDashboardSteer(t *testing.T) {
 	says(t, visit(t, d, operates, "/do/quota-set", set("", "modell", "rpm", "3")), http.StatusConflict, "unknown target")
 	says(t, visit(t, d, operates, "/do/quota-set", set("yes", "m", "rpm", "30")), http.StatusOK, "rpm of m: 60 → 30", "To undo it: nightshift quota unset m rpm")
 	says(t, visit(t, d, operates, "/do/quota-set", set("yes", "project", "usd_per_month", "50")), http.StatusOK, "usd_per_month of project/default: none → $50.00")
-	says(t, visit(t, d, looks, "/steer", nil), http.StatusOK, "m rpm 30 60 ana (dashboard)", "a launch", "changing it needs the operators", "project/default usd_per_month $0 $50.00")
+	says(t, visit(t, d, looks, "/steer", nil), http.StatusOK, "m rpm 30 60 ana (dashboard)", "a launch", "changing it needs the operators", "project/default usd_per_month its end is not known yet, for no whole day is $0 $0 $50.00")
 	says(t, visit(t, d, operates, "/do/quota-unset", set("yes", "m", "rpm", "")), http.StatusOK, "rpm of m: 30 → 60", "What is configured holds again.")
 	says(t, visit(t, d, operates, "/do/quota-unset", set("yes", "m", "rpm", "")), http.StatusConflict, "nothing is set for m rpm")
 	for _, x := range []struct {

@@ -244,16 +244,16 @@ func (b *backend) addOverrides(ctx context.Context, v *dashboard.SteerView) erro
 }
 
 func (b *backend) addCaps(ctx context.Context, v *dashboard.SteerView, now time.Time) error {
-	caps, runs, err := b.capsNow(ctx)
-	for _, c := range caps[:min(len(caps), dashboard.OverridesOnPage)] {
-		x := dashboard.CapView{Target: shownTarget(c.Node), Run: runs[c.Node].Spec.Name, Name: c.Name, Cap: c.Amount, Spent: c.Used, AtEnd: c.AtEnd}
+	ends, err := b.capsNow(ctx, now)
+	for _, c := range ends.caps[:min(len(ends.caps), dashboard.OverridesOnPage)] {
+		x := dashboard.CapView{Target: shownTarget(c.Node), Run: ends.runs[c.Node].Spec.Name, Name: c.Name, Cap: c.Amount, Spent: c.Used - c.Held, Held: c.Held, AtEnd: c.AtEnd}
 		switch {
 		case len(c.Stopped) > 0:
 			x.Level, x.Note = dashboard.Bad, "stops "+strings.Join(c.Stopped, ", ")
 		case !c.Reached.IsZero():
 			x.Level, x.Note = dashboard.Warn, "reached about "+clock(c.Reached, now)
-		case c.AtEnd > 0:
-			x.Note = "at its end about " + usd(c.AtEnd)
+		default:
+			x.Note = ends.words(c, now)
 		}
 		v.Caps = append(v.Caps, x)
 	}

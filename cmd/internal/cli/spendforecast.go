@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 )
 
@@ -40,7 +42,7 @@ func runSpendForecast(ctx context.Context, f *factory, tenant string) error {
 	if got.High == 0 {
 		high = "?"
 	}
-	t.row(got.Month, usd(got.Spent), usd(got.Today), usd(got.Expected), usd(got.Low), high, got.Days)
+	t.row(got.Month, usd(got.Spent), usd(got.Today), orElse(monthEnd(got), "?"), usd(got.Low), high, got.Days)
 	if err := f.print(t, got); err != nil || f.opts.output != "table" {
 		return err
 	}
@@ -50,27 +52,52 @@ func runSpendForecast(ctx context.Context, f *factory, tenant string) error {
 
 // spendForecast is the month's, of one tenant or of all: for the command and the page.
 func (b *backend) spendForecast(ctx context.Context, tenant string, now time.Time) (gemini.SpendForecast, error) {
-	zone := b.conf.spendZone()
-	if tenant == "" {
-		return gemini.ReadSpendForecast(ctx, b.rdb, b.conf.scope(), now, zone)
+	node := limiter.ProjectKind
+	if tenant != "" {
+		node = "tenant/" + tenant
 	}
-	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), now.In(zone).AddDate(0, 0, -31), now.In(zone))
+	got, err := b.monthsOf(ctx, []string{node}, now)
+	return got[node], err
+}
+
+// monthsOf are the forecasts of nodes: of tenants, of features, and of the project, whose
+// money is all that was spent. Every answer to what a month will cost is one of them.
+// Of other nodes no days are kept.
+func (b *backend) monthsOf(ctx context.Context, nodes []string, now time.Time) (map[string]gemini.SpendForecast, error) {
+	now = now.In(b.conf.spendZone())
+	samples, err := gemini.ReadMoney(ctx, b.rdb, b.conf.scope(), now.AddDate(0, 0, -31), now)
 	if err != nil {
-		return gemini.SpendForecast{}, err
+		return nil, err
 	}
-	var own []gemini.MoneySample
+	own := map[string][]gemini.MoneySample{}
 	for _, s := range samples {
-		if s.Tenant == tenant {
-			own = append(own, s)
+		own["tenant/"+s.Tenant] = append(own["tenant/"+s.Tenant], s)
+		own["feature/"+s.Feature] = append(own["feature/"+s.Feature], s)
+	}
+	out := map[string]gemini.SpendForecast{}
+	for _, node := range nodes {
+		switch kind, name, _ := strings.Cut(node, "/"); {
+		case kind == limiter.ProjectKind:
+			out[node] = gemini.ForecastSpend(samples, now)
+		case (kind == "tenant" || kind == "feature") && name != gemini.OtherFeature:
+			out[node] = gemini.ForecastSpend(own[node], now)
 		}
 	}
-	return gemini.ForecastSpend(own, now.In(zone)), nil
+	return out, nil
+}
+
+// monthEnd is what the month will have cost; "" while that is not known.
+func monthEnd(f gemini.SpendForecast) string {
+	if f.Days == 0 {
+		return ""
+	}
+	return usd(f.Expected)
 }
 
 func forecastWords(f gemini.SpendForecast) string {
 	switch {
 	case f.Days == 0:
-		return "No whole day is known yet: ask again tomorrow."
+		return "Not known yet, for no whole day is: ask again tomorrow."
 	case f.High == 0:
 		return fmt.Sprintf("Worked out from %s: too few for a range.", plural(f.Days, "day"))
 	case f.ByWeekday:

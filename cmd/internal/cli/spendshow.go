@@ -69,12 +69,13 @@ type spending struct {
 	To       string                 `json:"to"`
 	MicroUSD int64                  `json:"micro_usd"` // of calls that ended
 	Calls    int64                  `json:"calls"`
-	AtEnd    int64                  `json:"month_end_micro_usd,omitempty"` // of the month, if the last days go on; 0 when not asked from its beginning
+	AtEnd    int64                  `json:"month_end_micro_usd,omitempty"` // of the month, as spend forecast has it; 0 when not asked from its beginning, or not known
 	Caps     []scheduler.CapOutlook `json:"caps"`
-	runs     map[string]jobs.Run    // by node, of caps of runs
-	titles   map[string]string      // of runs, by id
-	By       string                 `json:"by"`
-	Spenders []spender              `json:"spenders"`
+	month    gemini.SpendForecast
+	ends     capsGoing
+	titles   map[string]string // of runs, by id
+	By       string            `json:"by"`
+	Spenders []spender         `json:"spenders"`
 }
 
 func (b *backend) spending(ctx context.Context, by, since string, now time.Time) (*spending, error) {
@@ -94,11 +95,15 @@ func (b *backend) spending(ctx context.Context, by, since string, now time.Time)
 	for _, s := range samples {
 		v.MicroUSD, v.Calls = v.MicroUSD+s.MicroUSD, v.Calls+s.Calls
 	}
-	if v.Caps, v.runs, err = b.capsNow(ctx); err != nil {
+	if v.ends, err = b.capsNow(ctx, now); err != nil {
 		return nil, err
 	}
+	v.Caps = v.ends.caps
 	if from.Equal(first) {
-		v.AtEnd = monthEnd(samples, v.MicroUSD, now)
+		if v.month, err = b.spendForecast(ctx, "", now); err != nil {
+			return nil, err
+		}
+		v.AtEnd = v.month.Expected
 	}
 	if v.titles, err = b.runTitles(ctx); err != nil {
 		return nil, err
@@ -129,55 +134,21 @@ func spendSince(text string, month, now time.Time) (time.Time, error) {
 	}
 }
 
-// monthEnd is what the month will have cost if today and yesterday go on.
-func monthEnd(samples []gemini.MoneySample, spent int64, now time.Time) int64 {
-	y, m, d := now.Date()
-	from := time.Date(y, m, d-1, 0, 0, 0, 0, now.Location())
-	if first := time.Date(y, m, 1, 0, 0, 0, 0, now.Location()); from.Before(first) {
-		from = first
-	}
-	var lately int64
-	for _, s := range samples {
-		if s.Day >= from.Format(time.DateOnly) {
-			lately += s.MicroUSD
-		}
-	}
-	passed, left := now.Sub(from).Hours(), time.Date(y, m+1, 1, 0, 0, 0, 0, now.Location()).Sub(now).Hours()
-	if passed <= 0 {
-		return spent
-	}
-	return spent + int64(float64(lately)/passed*left)
-}
-
 func (v *spending) print(f *factory) {
 	fmt.Fprintf(f.Out, "project %s, %s to %s (%s): %s spent in %s calls\n", v.Project, v.From, v.To, v.Zone, exact(v.MicroUSD), humanize.Comma(v.Calls))
-	if v.AtEnd > 0 {
-		fmt.Fprintf(f.Out, "if today and yesterday go on, the month ends at about %s\n", usd(v.AtEnd))
+	if v.month.Month != "" {
+		fmt.Fprintf(f.Out, "at the month's end: %s. %s\n", orElse(monthEnd(v.month), "?"), forecastWords(v.month))
 	}
 	if len(v.Caps) == 0 {
 		fmt.Fprintln(f.Out, "nothing limits it; nightshift spend set --month DOLLARS does")
 	}
 	section(f.Out, "caps", v.capTable(f.now()))
 	for _, c := range v.Caps {
-		if s := stoppedSentence(c.CapState, v.runs[c.Node], f.now()); s != "" {
+		if s := stoppedSentence(c.CapState, v.ends.runs[c.Node], f.now()); s != "" {
 			fmt.Fprintf(f.Out, "%s.\n", s)
 		}
 	}
 	section(f.Out, "spent by "+v.By, v.byTable())
-}
-
-// capsNow are the money limits, and the runs by node whose own are among them.
-func (b *backend) capsNow(ctx context.Context) ([]scheduler.CapOutlook, map[string]jobs.Run, error) {
-	caps, err := b.control().Spend(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	var nodes []string
-	for _, c := range caps {
-		nodes = append(nodes, c.Node)
-	}
-	runs, err := b.runsAt(ctx, nodes)
-	return caps, runs, err
 }
 
 // capTable is each money limit with what is spent and held of it.
@@ -187,7 +158,11 @@ func (v *spending) capTable(now time.Time) *dataTable {
 		end, reached, turns := "", "", ""
 		if c.IsCap() {
 			reached = "not before"
-			if end, turns = usd(c.AtEnd), clock(c.End, now); c.End.IsZero() {
+			end, turns = usd(c.AtEnd), clock(c.End, now)
+			if c.AtEnd == 0 && c.Used > 0 {
+				end, reached = "?", "?"
+			}
+			if c.End.IsZero() {
 				end, reached, turns = "", "", "never"
 			}
 		}

@@ -110,7 +110,7 @@ func rising(n int) (out []float64) {
 func busySteer(now time.Time) SteerView {
 	return SteerView{Targets: []string{"gemini-2.5-flash", "class/bulk", "project"}, Models: []string{"gemini-2.5-flash"}, Set: 1,
 		Overrides: []OverrideView{{Target: "gemini-2.5-flash", Name: "rpm", Value: "300", Configured: "1,000", By: "ana", Reason: evil, At: now}},
-		Caps:      []CapView{{Target: "project", Name: "usd_per_month", Cap: 900_000_000, Spent: 712_000_000, Level: Warn, Note: "reached about Sat 14:00"}},
+		Caps:      []CapView{{Target: "project", Name: "usd_per_month", Cap: 900_000_000, Spent: 700_000_000, Held: 12_000_000, Level: Warn, Note: "reached about Sat 14:00"}},
 		Ramps:     []RampView{{Scope: "feature/chat", From: "gemini-2.5-flash", To: "gemini-3.5-flash", Share: "25 %", State: "moving", Active: true}},
 		Classes:   []ClassView{{Name: "interactive"}, {Name: "bulk", Pausable: true, Level: Warn, Note: "paused: p95 4.1 s"}}}
 }

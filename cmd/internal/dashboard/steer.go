@@ -36,6 +36,7 @@ type CapView struct {
 	Target, Name string
 	Run          string // the name of the run that is the target; "" for others
 	Cap, Spent   int64  // micro-dollars
+	Held         int64  // by calls under way, which give back what they do not need
 	AtEnd        int64  // what will be spent if that goes on; 0: not known
 	Level        Level
 	Note         string
@@ -43,7 +44,7 @@ type CapView struct {
 
 // Limit is the cap for a bar.
 func (c CapView) Limit() LimitView {
-	return LimitView{Name: c.Name, Set: c.Cap, Effective: c.Cap, Used: c.Spent, Micro: true}
+	return LimitView{Name: c.Name, Set: c.Cap, Effective: c.Cap, Used: c.Spent + c.Held, Micro: true}
 }
 
 // RampView moves calls from one model to another.
