@@ -255,10 +255,16 @@ func (c *Control) note(ctx context.Context, kind string, t Target, by, text stri
 }
 
 func (c *Control) noteSubject(ctx context.Context, kind, subject, by, text string) {
-	c.log().Info(text, "event", kind, "subject", subject, "by", by)
-	err := c.Limiter.Note(context.WithoutCancel(ctx), limiter.Event{Kind: kind, Subject: subject, Text: text, By: by})
-	if err != nil {
-		c.log().Warn("an event was not kept", "event", kind, "err", err)
+	c.noteEvent(ctx, limiter.Event{Kind: kind, Subject: subject, Text: text, By: by})
+}
+
+// DataCommand is the field of limiter.Event.Data that has what helps against an alert.
+const DataCommand = "command"
+
+func (c *Control) noteEvent(ctx context.Context, e limiter.Event) {
+	c.log().Info(e.Text, "event", e.Kind, "subject", e.Subject, "by", e.By)
+	if err := c.Limiter.Note(context.WithoutCancel(ctx), e); err != nil {
+		c.log().Warn("an event was not kept", "event", e.Kind, "err", err)
 	}
 }
 

@@ -103,7 +103,7 @@ func (w *SpendWatch) look(ctx context.Context, s limiter.CapState, kept spendMar
 			text = w.ownText(ctx, s)
 		}
 		if !own || w.ownOpen(ctx, s) {
-			w.Control.noteSubject(ctx, limiter.EventAlert, s.Node, w.Owner, text)
+			w.Control.noteEvent(ctx, limiter.Event{Kind: limiter.EventAlert, Subject: s.Node, By: w.Owner, Text: text, Data: map[string]string{DataCommand: "nightshift spend show"}})
 		}
 	}
 	if m.Level == kept.Level && m.Cap == kept.Cap && m.Start == kept.Start && len(m.Seen) == len(kept.Seen) &&

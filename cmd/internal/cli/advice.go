@@ -215,15 +215,9 @@ func (o *overview) adviseAlerts() {
 			o.add("warn", a.Command, "%s (since %s)", told(a.Text, o.At), clock(a.Since, o.At))
 		}
 	}
-	last := map[string]time.Time{}
 	for _, e := range o.Events {
-		if e.Kind == limiter.EventAlert {
-			last[e.Subject] = e.At
-		}
-	}
-	for _, e := range o.Events {
-		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && e.At.Equal(last[e.Subject]) && !o.firing(e.Subject) && !o.stopped(e.Subject) && !o.broken(e.Text) {
-			o.add("warn", "nightshift events --kind alert", "%s (%s)", eventText(e, time.Local), clock(e.Happened(), o.At))
+		if e.Kind == limiter.EventAlert && e.Data["alert"] == "" && o.At.Sub(e.At) < 30*time.Minute && !o.past(e) && !o.firing(e.Subject) && !o.stopped(e.Subject) && !o.broken(e.Text) {
+			o.add("warn", alertCommand(e), "%s (%s)", eventText(e, time.Local), clock(e.Happened(), o.At))
 		}
 	}
 }
