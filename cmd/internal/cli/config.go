@@ -197,7 +197,7 @@ type DashboardConfig struct {
 	Token  string `yaml:"token"`  // asked of everyone, for those who operate; needed beyond loopback
 	// ViewToken is for those who may only look, beside a token.
 	ViewToken string `yaml:"view_token"`
-	Mask      bool   `yaml:"mask"` // hide what rows contain
+	Mask      *bool  `yaml:"mask"` // true: nobody sees what rows contain; false: operators see all; default: they see failed rows, redacted
 
 	Metrics string `yaml:"metrics"` // address of its /metrics; default metrics.listen. Off: none
 }

@@ -81,7 +81,7 @@ func (b *backend) dashboardActions() []dashboard.Action {
 func (b *backend) serveDashboard(ctx context.Context, l net.Listener) error {
 	conf, now := b.conf.Dashboard, &dashboardNow{backend: b}
 	d, err := dashboard.New(dashboard.Config{
-		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, MaskPayloads: conf.Mask,
+		Redis: b.rdb, Store: b.store, Write: conf.Write, Token: conf.Token, ViewToken: conf.ViewToken, Contents: conf.contents(),
 		Pauser: b.control(), Sources: b.dashboardSources(now), Actions: b.dashboardActions(), Record: b.dashboardRecord, Logger: b.log,
 		API: b.tenantsAPI(now), TenantOf: b.tenantOf, Away: b.redisGone,
 	})

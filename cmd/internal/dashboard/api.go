@@ -9,7 +9,11 @@ import (
 // serveAPI asks asynqmon, whose every error is a 500 with the error's text.
 func (d *Dashboard) serveAPI(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
-	d.mon.ServeHTTP(rec, r)
+	mon := d.mon
+	if d.contentsFor(viewerOf(r.Context())) == Plain {
+		mon = d.plainMon
+	}
+	mon.ServeHTTP(rec, r)
 	switch {
 	case rec.status == http.StatusNotFound || rec.status >= http.StatusInternalServerError:
 		text := strings.TrimSpace(rec.body.String())

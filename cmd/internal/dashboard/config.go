@@ -41,8 +41,8 @@ type Config struct {
 	Token string
 	// ViewToken is one for those who may only look. It needs a Token beside it.
 	ViewToken string
-	// MaskPayloads hides the values of rows' fields and of foreign payloads.
-	MaskPayloads bool
+	// Contents is how much operators see of what rows contain.
+	Contents Contents
 	// API answers below /api/v1/, behind the login; ViewerOf is who asks. What describes
 	// it (tenants.DocumentPath) needs none. Nil has no API.
 	API http.Handler

@@ -15,7 +15,8 @@ import (
 // Dashboard is the handler; Run feeds its metrics page.
 type Dashboard struct {
 	cfg       Config
-	mon       http.Handler // asynqmon
+	mon       http.Handler // asynqmon, which hides what tasks contain
+	plainMon  http.Handler // and does not: for those who may see it
 	inspector *asynq.Inspector
 	format    *formatter
 	samples   *samples
@@ -41,18 +42,25 @@ func New(cfg Config) (*Dashboard, error) {
 	careful := tolerant{UniversalClient: cfg.Redis, troubles: d.troubles}
 	d.format = newFormatter(cfg)
 	d.inspector = asynq.NewInspectorFromRedisClient(careful)
-	d.mon = asynqmon.New(asynqmon.Options{
-		RootPath:         cfg.Prefix,
-		RedisConnOpt:     &shared{plain: cfg.Redis, tolerant: careful},
-		PayloadFormatter: asynqmon.PayloadFormatterFunc(d.format.payload),
-		ResultFormatter:  asynqmon.ResultFormatterFunc(d.format.result),
-		// Shows the metrics page. It is never called: /api/metrics is ours.
-		PrometheusAddress: "in-process",
-		ReadOnly:          !cfg.Write,
-	})
+	masking := *d.format
+	masking.mask = true
+	d.mon, d.plainMon = d.queues(careful, &masking), d.queues(careful, d.format)
 	d.pages, d.live = d.pageTable(), newLive(d.lookForAll)
 	d.handler = d.chain()
 	return d, nil
+}
+
+// queues is an asynqmon that writes tasks in one way.
+func (d *Dashboard) queues(careful tolerant, f *formatter) http.Handler {
+	return asynqmon.New(asynqmon.Options{
+		RootPath:         d.cfg.Prefix,
+		RedisConnOpt:     &shared{plain: d.cfg.Redis, tolerant: careful},
+		PayloadFormatter: asynqmon.PayloadFormatterFunc(f.payload),
+		ResultFormatter:  asynqmon.ResultFormatterFunc(f.result),
+		// Shows the metrics page. It is never called: /api/metrics is ours.
+		PrometheusAddress: "in-process",
+		ReadOnly:          !d.cfg.Write,
+	})
 }
 
 // ServeHTTP answers a request.

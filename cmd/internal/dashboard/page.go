@@ -72,11 +72,12 @@ type shown struct {
 	Live   bool   // refreshes itself
 	CanRun bool   // it is one that could
 	Charts bool   // has some
-	Masked bool   // what rows contain is hidden from everybody
 	Said   said   // what came of the last action
 	Error  string // why there is no Data
 	Data   any    // of load
 	Main   template.HTML
+
+	contents Contents // that who looks may see
 }
 
 type navItem struct {
@@ -190,7 +191,7 @@ func (d *Dashboard) shownTo(r *http.Request) *shown {
 	v := viewerOf(r.Context())
 	s := &shown{
 		Page: r.URL.EscapedPath(), Query: r.URL.Query(), Now: d.cfg.Now(), Viewer: v, Login: d.cfg.Token != "",
-		May: d.mayAct(r.Context()), Masked: d.cfg.MaskPayloads,
+		May: d.mayAct(r.Context()), contents: d.contentsFor(v),
 	}
 	if v.Tenant != "" {
 		s.Nav = []navItem{{Name: v.Tenant, Path: "/"}}

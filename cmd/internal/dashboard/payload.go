@@ -33,7 +33,7 @@ type formatter struct {
 }
 
 func newFormatter(cfg Config) *formatter {
-	return &formatter{store: cfg.Store, mask: cfg.MaskPayloads, now: cfg.Now, rest: &rest{runs: map[string]jobs.Run{}}}
+	return &formatter{store: cfg.Store, mask: cfg.Contents != Plain, now: cfg.Now, rest: &rest{runs: map[string]jobs.Run{}}}
 }
 
 // shownRow is what a payload of ours looks like on asynqmon's pages: the row

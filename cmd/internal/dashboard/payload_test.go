@@ -40,7 +40,7 @@ type shownTask struct {
 func TestPayloadIsTheRow(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, realRedis(t), 3)
-	d := newDashboard(t, Config{Redis: b.rdb, Store: b.store})
+	d := newDashboard(t, Config{Redis: b.rdb, Store: b.store, Contents: Plain})
 	task := b.take(t)
 	p := shownOf(t, d, task)
 	if p.Row != "ticket-00000" || p.Index != 0 || p.Run != "nightly-summaries ("+b.run.ID+")" || p.State != "running" {
@@ -74,7 +74,7 @@ func TestPayloadIsTheRow(t *testing.T) {
 func TestMaskedPayload(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(t, realRedis(t), 3)
-	d := newDashboard(t, Config{Redis: b.rdb, Store: b.store, MaskPayloads: true})
+	d := newDashboard(t, Config{Redis: b.rdb, Store: b.store})
 	task := b.take(t)
 	res := jobs.Result{Row: "ticket-00000", Status: "failed", Error: &jobs.RowError{Cause: "safety", Message: "blocked: customer Ana"}}
 	if _, err := b.store.Finish(t.Context(), task, res); err != nil {
@@ -122,7 +122,7 @@ func TestSlowLookups(t *testing.T) {
 
 func TestForeignPayloads(t *testing.T) {
 	t.Parallel()
-	plain, masked := newFormatter(Config{}), newFormatter(Config{MaskPayloads: true})
+	plain, masked := newFormatter(Config{Contents: Plain}), newFormatter(Config{})
 	for _, c := range []struct{ typ, payload, plain, masked string }{
 		{"mail", `{"to":"ana"}`, `{"to":"ana"}`, "(masked, 12 bytes)"},
 		{"mail", "a\nb", "a\nb", "(masked, 3 bytes)"},
@@ -147,7 +147,7 @@ func TestManyFields(t *testing.T) {
 	for i := range 20 {
 		fmt.Fprintf(&b, `,"f%02d":{"deep":[%d]}`, i, i)
 	}
-	got := compact(newFormatter(Config{}).fields(json.RawMessage("{" + b.String()[1:] + "}")))
+	got := compact(newFormatter(Config{Contents: Plain}).fields(json.RawMessage("{" + b.String()[1:] + "}")))
 	if !json.Valid([]byte(got)) || !strings.HasPrefix(got, `{"f00":{"deep":[0]}`) || !strings.HasSuffix(got, `,"…":"12 more"}`) {
 		t.Errorf("shown as %s", got)
 	}

@@ -80,12 +80,6 @@ type FailedRow struct {
 // SettingView is something of a run that can be changed while it goes on.
 type SettingView struct{ Name, Value, From, Help string }
 
-// Bodies says whether who looks may see what rows contain: not where it is masked for
-// all, nor where there are operators and this is none of them.
-func (s *shown) Bodies() bool {
-	return !s.Masked && (!s.Login || s.Viewer.Role.may(RoleOperate))
-}
-
 // States are the filters of the list of runs.
 func (s *shown) States() []ChoiceView { return RunStates }
 

@@ -70,7 +70,7 @@ func TestRunPages(t *testing.T) {
 		"/who":               {"38 refusals", "Pause bulk for 30 min", "peak 88.0 %", "While people waited"},
 		"/runs?state=open":   {`href="/runs/0mb3k9x1ab12"`, "nightly-summaries", `value="open" selected`},
 		"/runs/nightly":      {"18,734", "Done about 09:45", "Retry 2", "max-cost", "&lt;script&gt;window.ran"},
-		"/steer":             {"usd_per_month", "feature/chat", "Unset", "Roll back", "Look at the change"},
+		"/steer":             {"usd_per_month", `data-l="spent">$700.00`, `data-l="held">$12.00`, "feature/chat", "Unset", "Roll back", "Look at the change"},
 	} {
 		w := ask(t, d, http.MethodGet, path, as(testToken))
 		if w.Code != http.StatusOK {
@@ -99,7 +99,7 @@ func TestRunPages(t *testing.T) {
 // masked; and nobody who may not act is shown a form.
 func TestBodiesByRole(t *testing.T) {
 	t.Parallel()
-	masked := runPagesDashboard(t, func(c *Config) { c.MaskPayloads = true })
+	masked := runPagesDashboard(t, func(c *Config) { c.Contents = Masked })
 	for _, x := range []struct {
 		name  string
 		d     *Dashboard
