@@ -44,7 +44,7 @@ func TestOneEnd(t *testing.T) {
 		b, err := o.prepare(t.Context(), s.f, command(o, args), []string{file})
 		s.check(err)
 		defer b.close()
-		stand, err := o.stand(t.Context(), c, s.be, b, "")
+		stand, err := o.stand(t.Context(), c, s.be, b, "", "")
 		s.check(err)
 		e, err := c.evidence(t.Context(), s.be, b, "")
 		s.check(err)

@@ -68,6 +68,7 @@ func (p *runUpdate) rows(t *dataTable, input string) {
 type planOptions struct {
 	specOptions
 	Update bool
+	Out    string // results file of run; "" as run names it
 }
 
 func (o *planOptions) addUpdateFlag(fl *pflag.FlagSet) {

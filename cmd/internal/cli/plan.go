@@ -20,10 +20,12 @@ func newPlanCmd(f *factory) *cobra.Command {
 			"take in tokens, money (at each service tier, and by the Batch API) and time, and whether that fits\n" +
 			"windows, deadline and caps. How long answers get comes from a sample, from an earlier run with the\n" +
 			"same prompt, from what the feature's calls taught, or else is the longest that is allowed: it says\n" +
-			"which.",
+			"which. With -o FILE, or without a shared Redis, rows are compared with the results file that run\n" +
+			"would go on with.",
 	}
 	own := func() {
 		o.addUpdateFlag(cmd.Flags())
+		cmd.Flags().StringVarP(&o.Out, "out", "o", "", "results `FILE` of nightshift run to compare with (default as run names it, without a shared Redis)")
 		f.addOutputFlag(cmd)
 	}
 	return inputCommand(cmd, &o.specOptions, own, func(ctx context.Context, inputs []string) error { return runPlan(ctx, f, o, cmd, inputs) })
@@ -39,11 +41,9 @@ type planReport struct {
 	Lane       string      `json:"lane"`
 	Share      float64     `json:"bulk_share"`
 	Prices     string      `json:"prices_checked,omitempty"`
-	Dates      []priced    `json:"prices_change,omitempty"`      // on the way, or later where no end is known
-	Needs      int64       `json:"needs_seconds,omitempty"`      // of the lane's limits, were nobody else there
-	NeedsSpan  []int64     `json:"needs_seconds_span,omitempty"` // at the least and at the most that rows may take
-	DoneSpan   []time.Time `json:"done_by_span,omitempty"`
-	Limit      string      `json:"limit,omitempty"` // that decides it
+	Dates      []priced    `json:"prices_change,omitempty"` // on the way, or later where no end is known
+	Needs      int64       `json:"needs_seconds,omitempty"` // of the lane's limits, were nobody else there
+	Limit      string      `json:"limit,omitempty"`         // that decides it
 	Known      bool        `json:"end_known"`
 	Done       time.Time   `json:"done_by,omitzero"`
 	DoneLimit  string      `json:"done_limit,omitempty"`
@@ -56,9 +56,11 @@ type planReport struct {
 	Late       int64       `json:"late_seconds,omitempty"`
 	Ways       []way       `json:"to_make_it,omitempty"`
 	Caps       []capNote   `json:"caps_too_small,omitempty"`
-	Update     *runUpdate  `json:"update,omitempty"`          // nil without --update
-	Refused    string      `json:"enqueue_refuses,omitempty"` // what enqueue says of these rows in the named run
-	Unknown    string      `json:"not_looked_at,omitempty"`   // why the shared state is not in this
+	Update     *runUpdate  `json:"update,omitempty"`             // nil without --update
+	Refused    string      `json:"enqueue_refuses,omitempty"`    // what enqueue says of these rows in the named run
+	Unknown    string      `json:"not_looked_at,omitempty"`      // why the shared state is not in this
+	NeedsSpan  []int64     `json:"needs_seconds_span,omitempty"` // at the least and at the most that rows may take
+	DoneSpan   []time.Time `json:"done_by_span,omitempty"`
 	need
 }
 
@@ -89,7 +91,7 @@ func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	stand, err := o.stand(ctx, f.conf, be, b, joined)
+	stand, err := o.stand(ctx, f.conf, be, b, joined, o.resultsOf(f.conf, inputs))
 	if err != nil {
 		return err
 	}

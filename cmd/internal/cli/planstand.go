@@ -22,6 +22,7 @@ type planStand struct {
 	Stale  int64        `json:"stale"`            // the earlier run asked something else for that row
 	Why    string       `json:"stale_why,omitempty"`
 	Than   string       `json:"earlier_run,omitempty"`
+	File   string       `json:"results_file,omitempty"`         // of run, which the rows were compared with instead
 	Twice  int64        `json:"-"`                              // of the rows that are asked: they ask the same as another one
 	Again  int64        `json:"answered_asked_again,omitempty"` // of the others: answered, and --force or reuse: off asks all the same
 
@@ -33,9 +34,10 @@ type planStand struct {
 func (s planStand) asked() int64 { return s.New + s.Unseen + s.Open + s.Stale }
 
 // stand compares a batch with earlier runs and results files; be is nil where no
-// Redis is to be reached, joined the run that the rows would come to.
-func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batch, joined string) (out planStand, err error) {
-	found, err := answered(ctx, c, be, b)
+// Redis is to be reached, joined the run that the rows would come to, file the results
+// that run would go on with, "" for none.
+func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batch, joined, file string) (out planStand, err error) {
+	found, err := answered(ctx, c, be, b, file)
 	if err != nil {
 		return out, err
 	}
@@ -44,23 +46,29 @@ func (o *specOptions) stand(ctx context.Context, c *loaded, be *backend, b *batc
 		taken = nil
 	}
 	st := jobs.Stand{New: b.Rows}
-	if be != nil {
+	switch {
+	case file != "":
+		st, err = jobs.StandInFile(ctx, file, b.Prepared, taken)
+	case be != nil:
 		st, err = be.store.Stand(ctx, b.Prepared, taken)
-	} else if taken != nil {
+	case taken != nil:
 		st.Same = taken.Same
 		st.New -= taken.Same
 	}
-	out = planStand{forced: forced, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open + st.Failed, Stale: st.Stale}
+	out = planStand{File: file, forced: forced, New: st.New, Same: st.Same, Unseen: st.Unseen, Open: st.Open + st.Failed, Stale: st.Stale}
 	if st.Earlier.ID != "" && st.Earlier.ID == joined {
 		out.Open, out.Failed = st.Open, st.Failed
 	}
 	out.Twice = min(b.Repeats(taken), out.asked())
 	from, places := placesOf(found)
-	out.places = places
+	out.places = orElse(places, file)
 	if taken != nil {
 		out.From = from
 	} else if found != nil {
 		out.Again = found.Same
+		if file != "" { // what it has is not asked again, forced or not
+			out.Again = max(0, found.Same-st.Same)
+		}
 	}
 	if st.Earlier.ID != "" {
 		out.Than = st.Earlier.Title()
@@ -94,19 +102,6 @@ func (o *specOptions) forcedBy(c *loaded) string {
 	return ""
 }
 
-// answered finds the rows that have a good answer, whether it is to be taken over or
-// not; nil where nothing can be asked.
-func answered(ctx context.Context, c *loaded, be *backend, b *batch) (*jobs.Lookup, error) {
-	keep, _ := c.reuse()
-	switch {
-	case be != nil:
-		return be.store.LookUp(ctx, b.Prepared, jobs.LookUpOptions{Keep: keep})
-	case c.Redis == "embedded":
-		return jobs.LookUpFiles(ctx, b.Prepared, jobs.LookUpOptions{Keep: keep, Files: c.answerFiles(b.Spec)})
-	}
-	return nil, nil
-}
-
 // rows adds what there is to say to the plan's table.
 func (s planStand) rows(t *dataTable) {
 	say := func(n int64, words string) {
@@ -119,7 +114,7 @@ func (s planStand) rows(t *dataTable) {
 	}
 	say(s.New, "new")
 	say(s.Same, "unchanged: answered already, cost nothing (from "+s.places+")")
-	say(s.Stale, fmt.Sprintf("stale: run %s asked otherwise (%s)", s.Than, s.Why))
+	say(s.Stale, s.otherwiseWords())
 	say(s.Open, s.openWords())
 	say(s.Failed, fmt.Sprintf("ended in run %s without a good answer: enqueue leaves them, nightshift retry %s asks again", s.Than, shellWord(s.Than)))
 	say(s.Again, fmt.Sprintf("of these are answered already (from %s); %s asks and pays for them again", s.places, s.forced))
@@ -136,8 +131,19 @@ func (s planStand) noneAsked(t *dataTable) {
 	t.row("", "enqueueing them calls for none and costs nothing")
 }
 
+// otherwiseWords says of stale rows what asked something else for them.
+func (s planStand) otherwiseWords() string {
+	if s.File != "" {
+		return fmt.Sprintf("stale: %s has answers that were made otherwise (%s); nightshift run --update makes those again", s.File, s.Why)
+	}
+	return fmt.Sprintf("stale: run %s asked otherwise (%s)", s.Than, s.Why)
+}
+
 // openWords says why rows that an earlier run has are asked.
 func (s planStand) openWords() string {
+	if s.File != "" {
+		return "without a good answer in " + s.File + ": nightshift run asks them again"
+	}
 	if s.forced != "" {
 		return fmt.Sprintf("as run %s asks them", s.Than)
 	}

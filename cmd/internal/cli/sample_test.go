@@ -52,7 +52,7 @@ func TestReuseOfSampleAndPlan(t *testing.T) {
 		if got := o.interruptedWords(se); !strings.HasSuffix(got, c.goesOn) {
 			t.Errorf("%v, reuse %q: %s", c.args, c.reuse, got)
 		}
-		st, err := o.stand(t.Context(), s.be.conf, s.be, b, "")
+		st, err := o.stand(t.Context(), s.be.conf, s.be, b, "", "")
 		s.check(err)
 		table := newTable("", "")
 		st.rows(table)
