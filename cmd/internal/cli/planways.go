@@ -23,7 +23,7 @@ type way struct {
 
 // ways are the changes that would make the deadline, each on its own.
 func (p prospect) ways(deadline time.Time, model string) (out []way) {
-	for _, try := range []func(time.Time, string) (way, bool){p.raised, p.opened, p.favoured, p.cut} {
+	for _, try := range []func(time.Time, string) (way, bool){p.raised, p.opened, p.widened, p.favoured, p.cut} {
 		if w, ok := try(deadline, model); ok {
 			out = append(out, w)
 		}
