@@ -75,7 +75,7 @@ func (s *Store) Enqueue(ctx context.Context, p *Prepared, o EnqueueOptions) (Enq
 	m.enqueuedOver(was, now)
 	m.Digest, m.Updated = p.Digest, now
 	if !known || !p.Mended && !m.kept {
-		m.Input, m.LeftOut, m.inputs = p.Name, p.LeftOut, p.Inputs
+		m.Input, m.LeftOut, m.LeftIn, m.inputs = p.Name, p.LeftOut, p.LeftIn, p.Inputs
 	}
 	if o.Update {
 		m.inputs = "" // until it is through: after a crash the difference is asked about again

@@ -55,6 +55,7 @@ type Prepared struct {
 	Rows    int64
 	Records int64  // rows of the input that Rows are made of: fewer, with a matrix
 	LeftOut int64  // rows of the input that were bad and are not counted
+	LeftIn  string // the file that has them, for people; the caller says it
 	Mended  bool   // the input is one of rows that were left out of the run before
 	Bytes   int64  // of the rows' fields
 	Digest  string // of what all rows share: templates, model, settings, id column, matrix

@@ -114,6 +114,7 @@ type Run struct {
 	Spec    Spec      `json:"spec"`
 	Input   string    `json:"input"`              // the input's name as given
 	LeftOut int64     `json:"left_out,omitempty"` // rows of the input that were bad, and are not in the run
+	LeftIn  string    `json:"left_in,omitempty"`  // the file that they were written to, as it was named; "" for none
 	Dropped int64     `json:"dropped,omitempty"`  // rows that it had until an update's input was without them
 	Digest  string    `json:"digest"`             // of the settings and template, to notice a change
 	Rows    int64     `json:"rows"`

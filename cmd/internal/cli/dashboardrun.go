@@ -102,7 +102,7 @@ func (b *backend) statusOf(ctx context.Context, run jobs.Run, now time.Time) (s 
 func (b *backend) runFacts(run jobs.Run, fleet []worker.WorkerInfo, now time.Time) [][2]string {
 	workers, slots := worker.Serving(b.living(fleet), run.Spec.Lane)
 	out := [][2]string{
-		{"input", fmt.Sprintf("%s, %s%s", run.Input, rowsOf(run.Rows), droppedWords(run))}, {"enqueued", clock(run.Created, now)},
+		{"input", fmt.Sprintf("%s, %s%s", run.Input, rowsOf(run.Rows), besideWords(run))}, {"enqueued", clock(run.Created, now)},
 		{"model", run.Spec.Model + " (" + run.Spec.Lane + ")"}, {"class", fmt.Sprintf("%s, %s priority", run.Spec.Class, run.Spec.Priority)}, {"feature", run.Spec.Feature},
 	}
 	if run.Spec.Tenant != "" {

@@ -90,6 +90,9 @@ func (o *specOptions) prepare(ctx context.Context, f *factory, cmd *cobra.Comman
 	o.templates(&opts)
 	b.Prepared, err = jobs.Prepare(ctx, in, spec, opts)
 	err = left.end(f, err)
+	if err == nil && left != nil && left.count > 0 {
+		b.LeftIn = left.path
+	}
 	if err == nil && b.Spec.Lines != "" {
 		if err = b.linesTooDear(c, f.now()); err != nil {
 			b.close()

@@ -91,6 +91,9 @@ func (r *runReport) lead() string {
 	if r.Bad > 0 {
 		rows += ", " + humanize.Comma(r.Bad) + " are not"
 	}
+	if r.Run.LeftOut > 0 {
+		rows += "; " + leftOutWords(r.Run)
+	}
 	if r.Ended {
 		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), limiter.Length(r.To.Sub(r.From)), rows)
 	}
@@ -103,7 +106,7 @@ func (r *runReport) lead() string {
 
 func (r *runReport) facts() [][2]string {
 	f := [][2]string{
-		{"input", fmt.Sprintf("%s, %s%s", r.Run.Input, rowsOf(r.Rows), droppedWords(r.Run))},
+		{"input", fmt.Sprintf("%s, %s%s", r.Run.Input, rowsOf(r.Rows), besideWords(r.Run))},
 		{"model", fmt.Sprintf("%s for %s, %s priority", r.Run.Spec.Model, r.Run.Spec.Feature, r.Run.Spec.Priority)},
 		{"enqueued", r.clock(r.From)},
 		{"rows", stateWords(r.States)},
@@ -152,12 +155,24 @@ func (r *runReport) deadlineWords(deadline time.Time) string {
 	return " (on time" + open + ")"
 }
 
-// droppedWords are of the rows that a run does not have any more.
-func droppedWords(run jobs.Run) string {
-	if run.Dropped == 0 {
-		return ""
+// besideWords are of the rows that a run does not have: any more, or as bad ones.
+func besideWords(run jobs.Run) (words string) {
+	if run.Dropped > 0 {
+		words = fmt.Sprintf(" (%s more left it by --update)", humanize.Comma(run.Dropped))
 	}
-	return fmt.Sprintf(" (%s more left it by --update)", humanize.Comma(run.Dropped))
+	if run.LeftOut > 0 {
+		words += " (" + leftOutWords(run) + ")"
+	}
+	return words
+}
+
+// leftOutWords say how many rows of the input were bad, and where they are.
+func leftOutWords(run jobs.Run) string {
+	words := fmt.Sprintf("%s left out of it as invalid", rowsOf(run.LeftOut))
+	if run.LeftIn != "" {
+		words += ": " + run.LeftIn
+	}
+	return words
 }
 
 // endWords hold the end that was expected against what came of it: of a run that was

@@ -88,6 +88,10 @@ func (r *runReport) failedSteps() (steps []reportStep) {
 	if n := r.States[jobs.Cancelled.String()]; n > 0 {
 		steps = append(steps, reportStep{rowsOf(n) + " cancelled. If they are wanted after all", retryCommand(r.Run, "cancelled", r.At)})
 	}
+	if r.Run.LeftOut > 0 && r.Run.LeftIn != "" && r.Run.Spec.Name != "" {
+		why := leftOutWords(r.Run) + `. Mend each "row" there, then, with the same template`
+		steps = append(steps, reportStep{why, "nightshift enqueue " + shellWord(r.Run.LeftIn) + " --name " + name})
+	}
 	if len(steps) == 0 && r.Bad > 0 { // their results are not here
 		steps = append(steps, reportStep{rowsOf(r.Bad) + " without a good answer", retryCommand(r.Run, "", r.At)})
 	}

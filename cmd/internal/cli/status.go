@@ -274,7 +274,7 @@ func (o *statusOptions) one(ctx context.Context, be *backend) error {
 	if run.Spec.Name != "" {
 		t.row("id", run.ID)
 	}
-	t.row("input", fmt.Sprintf("%s, %s%s, enqueued %s", run.Input, rowsOf(run.Rows), droppedWords(run), clock(run.Created, now)))
+	t.row("input", fmt.Sprintf("%s, %s%s, enqueued %s", run.Input, rowsOf(run.Rows), besideWords(run), clock(run.Created, now)))
 	t.row("model", fmt.Sprintf("%s (%s), %s priority, for %s", run.Spec.Model, run.Spec.Lane, run.Spec.Priority, run.Spec.Feature))
 	t.row("rows", countsLine(s.counts))
 	workers, slots := worker.Serving(be.living(fleet), run.Spec.Lane)
