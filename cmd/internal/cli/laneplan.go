@@ -112,8 +112,9 @@ func reserved(classes []limiter.Class, lend string) float64 {
 // forecast is when an amount of work will be done, and what decides it.
 type forecast struct {
 	took  time.Duration
-	limit string // "rpm", "input_tpm", "rpd"; "" when no limit binds
-	days  int    // Pacific resets on the way
+	limit string        // "rpm", "input_tpm", "rpd"; "" when no limit binds
+	days  int           // Pacific resets on the way
+	held  time.Duration // of took, what passes before any row may go
 }
 
 // forecast says how long rows with so many input tokens need at the lane's
@@ -163,6 +164,9 @@ func (f forecast) sentence(now time.Time) string {
 	by := fmt.Sprintf("at the limits (%s binds)", f.limit)
 	if f.limit == "" {
 		by = "at the pace of the last minutes"
+	}
+	if f.held >= time.Minute { // limits are not what such a time is for
+		by = fmt.Sprintf("(no row may go before %s; then %s %s)", clock(now.Add(f.held), now), ago(f.took-f.held), by)
 	}
 	s := fmt.Sprintf("about %s %s, done by %s", ago(f.took), by, clock(now.Add(f.took), now))
 	if f.days > 0 {

@@ -230,7 +230,7 @@ func (b *backend) endOf(ctx context.Context, batch *batch, run string, open, ahe
 		}
 	}
 	if plan.Known && open > 0 {
-		return forecast{took: plan.Done.Sub(now), limit: plan.DoneLimit, days: plan.Resets}, nil
+		return forecast{took: plan.Done.Sub(now), limit: plan.DoneLimit, days: plan.Resets, held: max(0, plan.begins.Sub(now))}, nil
 	}
 	return b.forecast(ctx, batch, run, open+ahead, now)
 }
@@ -251,6 +251,8 @@ func (b *backend) forecast(ctx context.Context, batch *batch, run string, open i
 		look.cost[limiter.Requests], look.cost[limiter.InputTokens] = 1, float64(perRow)
 	}
 	if f, known := look.forecast(run); known {
+		at := slices.IndexFunc(look.runs, func(s sharer) bool { return s.id == run })
+		f.held = look.runs[at].begins(now).Sub(now)
 		return f, nil
 	}
 	return byLimits, nil

@@ -290,9 +290,9 @@ func TestForecastOverMidnight(t *testing.T) {
 		left int64 // of the day
 		want forecast
 	}{
-		{72_500, forecast{20 * time.Hour, "rpm", 0}},
-		{36_000, forecast{20 * time.Hour, "rpm", 0}}, // just enough until midnight
-		{18_000, forecast{25 * time.Hour, "rpd", 1}},
+		{72_500, forecast{20 * time.Hour, "rpm", 0, 0}},
+		{36_000, forecast{20 * time.Hour, "rpm", 0, 0}}, // just enough until midnight
+		{18_000, forecast{25 * time.Hour, "rpd", 1, 0}},
 	} {
 		limits := []limiter.LimitState{
 			{Limit: limiter.Limit{Unit: limiter.Requests, Amount: 61}, Name: "rpm", Effective: 61, Classes: []limiter.ClassUse{{Class: "bulk"}}},

@@ -51,7 +51,9 @@ type planReport struct {
 	Hold       string      `json:"hold,omitempty"` // what keeps the rows from working now
 	Others     int         `json:"other_runs"`     // open, in the same lane
 	Window     string      `json:"window,omitempty"`
-	Zone       string      `json:"zone,omitempty"` // of the run's times; "" is this machine's
+	Has        int64       `json:"window_seconds,omitempty"` // of the lane's limits, that windows leave until HasUntil
+	HasUntil   time.Time   `json:"window_until,omitzero"`    // the deadline, else when the next window closes
+	Zone       string      `json:"zone,omitempty"`           // of the run's times; "" is this machine's
 	Deadline   time.Time   `json:"deadline,omitzero"`
 	Late       int64       `json:"late_seconds,omitempty"`
 	Ways       []way       `json:"to_make_it,omitempty"`
@@ -62,6 +64,8 @@ type planReport struct {
 	NeedsSpan  []int64     `json:"needs_seconds_span,omitempty"` // at the least and at the most that rows may take
 	DoneSpan   []time.Time `json:"done_by_span,omitempty"`
 	need
+
+	begins time.Time // the first moment from which its rows may go
 }
 
 // capNote is a cap that the rows may not fit.
@@ -186,12 +190,14 @@ func (r *planReport) time(p prospect, b *batch) {
 	r.Others, r.Hold = len(p.runs)-1, p.hold.why
 	if alone, known := p.needs(); known {
 		r.Needs, r.Limit = int64(alone.took.Seconds()), alone.limit
+		has, until := p.windowTime(r.Deadline, float64(p.runs[0].rows)/max(alone.took.Minutes(), 1e-9))
+		r.Has, r.HasUntil = int64(has.Seconds()), until
 	}
 	f, known := p.end()
 	if r.Known = known; !known {
 		return
 	}
-	r.Done, r.DoneLimit, r.Resets = p.now.Add(f.took), f.limit, f.days
+	r.Done, r.DoneLimit, r.Resets, r.begins = p.now.Add(f.took), f.limit, f.days, p.runs[0].begins(p.now)
 	r.spans(p)
 	if r.Deadline.IsZero() || !r.Done.After(r.Deadline) {
 		return

@@ -73,8 +73,8 @@ func TestDayCapOfANode(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
 	for day, want := range map[int64]forecast{
-		5_000_000: {time.Minute, "rpm", 0},
-		300:       {10 * time.Hour, "usd_per_day of project", 1},
+		5_000_000: {time.Minute, "rpm", 0, 0},
+		300:       {10 * time.Hour, "usd_per_day of project", 1, 0},
 	} {
 		p := prospectOf(now, 600)
 		p.cost[limiter.MicroUSD] = 1

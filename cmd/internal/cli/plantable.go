@@ -145,8 +145,8 @@ func (r planReport) timeRows(t *dataTable, now time.Time) {
 	if r.Hold != "" {
 		t.row("held", r.Hold)
 	}
-	if r.Window != "" {
-		t.row("window", r.Window)
+	if words := r.windowLine(now); words != "" {
+		t.row("window", words)
 	}
 	t.row("done", r.doneLine(now))
 	if r.Deadline.IsZero() {
