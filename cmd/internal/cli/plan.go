@@ -37,6 +37,7 @@ type planReport struct {
 	Rows       int64       `json:"rows"`
 	Bad        int64       `json:"bad"`        // rows of the input that --skip-invalid left out
 	Duplicates int64       `json:"duplicates"` // rows that ask the same as one before
+	Repeated   []repeated  `json:"duplicate_lines,omitempty"`
 	Model      string      `json:"model"`
 	Lane       string      `json:"lane"`
 	Share      float64     `json:"bulk_share"`
@@ -117,7 +118,12 @@ func runPlan(ctx context.Context, f *factory, o *planOptions, cmd *cobra.Command
 	}
 	r.Stand, r.Refused, r.Update = &stand, refused, update
 	r.Unknown, r.Duplicates, r.Bad = away, stand.Twice, b.LeftOut
-	return f.print(planTable(r, b, o.dups, f.now()), r)
+	if r.Duplicates > 0 {
+		r.Repeated = o.dups.lines()
+	}
+	t := planTable(r, b, o.dups.count(), f.now())
+	r.Repeated = r.Repeated[:min(givenRepeats, len(r.Repeated))]
+	return f.print(t, r)
 }
 
 // inRun is what enqueue would say of the rows in the run that it goes on with: why it

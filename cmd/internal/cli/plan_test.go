@@ -154,20 +154,6 @@ func TestPlanCost(t *testing.T) {
 	}
 }
 
-// TestRepeats: rows that ask the same are found, by line.
-func TestRepeats(t *testing.T) {
-	t.Parallel()
-	r := &repeats{}
-	for line, key := range []string{"aa00000000000001ff", "aa00000000000002ff", "aa00000000000001ff", "aa00000000000003ff", "aa00000000000001ff"} {
-		r.add(key, line+2)
-	}
-	if r.count() != 2 || r.examples() != "line 4 as line 2, line 6 as line 2" {
-		t.Errorf("%d: %s", r.count(), r.examples())
-	}
-	var none *repeats
-	none.add("aa", 1)
-}
-
 // TestPlanOfFailedRows: an enqueue under the run's name leaves rows that failed to retry,
 // so that plan counts what it would call for; under another name they are asked again.
 func TestPlanOfFailedRows(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // planTable is what a person reads before going home.
-func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable {
+func planTable(r planReport, b *batch, count int64, now time.Time) *dataTable {
 	t := newTable("PLAN", "")
 	t.row("rows", humanize.Comma(r.Rows)+validRows(r.Bad))
 	if r.Stand != nil {
@@ -19,8 +19,10 @@ func planTable(r planReport, b *batch, dups *repeats, now time.Time) *dataTable 
 	}
 	if r.Duplicates > 0 {
 		words := humanize.Comma(r.Duplicates) + " ask the same as another row, and each is paid"
-		if r.Duplicates == dups.count() { // none of those named is answered already
-			words += ": " + dups.examples()
+		if r.Duplicates == count {
+			words += ": " + repeatNames(r.Repeated)
+		} else {
+			words += "; with those that are answered already, " + repeatNames(r.Repeated)
 		}
 		t.row("", words)
 	}

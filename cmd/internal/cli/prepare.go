@@ -143,7 +143,7 @@ func (b *batch) check(r jobs.RenderedRow) error {
 	b.tokens += n
 	b.sized.add(n)
 	b.caps.add(r.Settings)
-	b.dups.add(r.Key, r.Line)
+	b.dups.add(r.Key, r.File, r.Line)
 	if u, ok := b.samples[r.Key]; ok {
 		b.sampled = append(b.sampled, u)
 	}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -17,28 +15,40 @@ import (
 // ids. It takes 16 bytes a row. A nil one counts nothing.
 type repeats struct {
 	seen   []asked
+	files  []string // that lines are in
 	sorted bool
 }
 
 type asked struct {
-	key  uint64 // half of the row's key: among a million rows two of other prompts meet in one of 30 million inputs
-	line int
+	key uint64 // half of the row's key: among a million rows two of other prompts meet in one of 30 million inputs
+	at  lineAt
 }
 
-func (r *repeats) add(key string, line int) {
+// lineAt is where a row is: with a matrix several are in one line.
+type lineAt struct{ file, line uint32 }
+
+func (a lineAt) compare(b lineAt) int {
+	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+}
+
+func (r *repeats) add(key, file string, line int) {
 	if r == nil {
 		return
 	}
+	if n := len(r.files); n == 0 || r.files[n-1] != file { // rows come file by file
+		r.files = append(r.files, file)
+	}
 	half, _ := hex.DecodeString(key[:min(16, len(key))])
 	if len(half) == 8 {
-		r.seen, r.sorted = append(r.seen, asked{binary.BigEndian.Uint64(half), line}), false
+		at := lineAt{uint32(len(r.files) - 1), uint32(line)}
+		r.seen, r.sorted = append(r.seen, asked{binary.BigEndian.Uint64(half), at}), false
 	}
 }
 
-// each gives the lines of every row that repeats one, and of the first that asked.
-func (r *repeats) each(fn func(line, first int)) {
+// each gives the place of every row that repeats one, and of the first that asked.
+func (r *repeats) each(fn func(row, first lineAt)) {
 	if !r.sorted {
-		slices.SortFunc(r.seen, func(a, b asked) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.line, b.line)) })
+		slices.SortFunc(r.seen, func(a, b asked) int { return cmp.Or(cmp.Compare(a.key, b.key), a.at.compare(b.at)) })
 		r.sorted = true
 	}
 	for i, first := 1, 0; i < len(r.seen); i++ {
@@ -46,12 +56,12 @@ func (r *repeats) each(fn func(line, first int)) {
 			first = i
 			continue
 		}
-		fn(r.seen[i].line, r.seen[first].line)
+		fn(r.seen[i].at, r.seen[first].at)
 	}
 }
 
 func (r *repeats) count() (n int64) {
-	r.each(func(int, int) { n++ })
+	r.each(func(lineAt, lineAt) { n++ })
 	return n
 }
 
@@ -77,20 +87,4 @@ func repeatWords(n int64) string {
 		return "1 row asks the same as another one, and both are paid"
 	}
 	return humanize.Comma(n) + " rows ask the same as another one, and each is paid"
-}
-
-// examples names the first few, by line.
-func (r *repeats) examples() string {
-	type pair struct{ line, first int }
-	var all []pair
-	r.each(func(line, first int) { all = append(all, pair{line, first}) })
-	slices.SortFunc(all, func(a, b pair) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.first, b.first)) })
-	var out []string
-	for _, p := range all[:min(3, len(all))] {
-		out = append(out, fmt.Sprintf("line %d as line %d", p.line, p.first))
-	}
-	if len(all) > 3 {
-		out = append(out, "…")
-	}
-	return strings.Join(out, ", ")
 }
