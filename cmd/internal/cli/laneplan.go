@@ -165,6 +165,9 @@ func (f forecast) sentence(now time.Time) string {
 	if f.limit == "" {
 		by = "at the pace of the last minutes"
 	}
+	if f.limit == byFlex {
+		by = "at the least, by flex, which is slower at times,"
+	}
 	if f.held >= time.Minute { // limits are not what such a time is for
 		by = fmt.Sprintf("(no row may go before %s; then %s %s)", clock(now.Add(f.held), now), ago(f.took-f.held), by)
 	}

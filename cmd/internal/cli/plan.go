@@ -49,8 +49,11 @@ type planReport struct {
 	Done       time.Time   `json:"done_by,omitzero"`
 	DoneLimit  string      `json:"done_limit,omitempty"`
 	Resets     int         `json:"pacific_resets,omitempty"`
-	Hold       string      `json:"hold,omitempty"` // what keeps the rows from working now
-	Others     int         `json:"other_runs"`     // open, in the same lane
+	Slots      int         `json:"calls_at_once,omitempty"`     // by flex
+	FlexMost   int64       `json:"flex_most_seconds,omitempty"` // an answer may take
+	Latest     time.Time   `json:"done_latest,omitzero"`        // if each takes that; Done is if each is as quick as flex gets
+	Hold       string      `json:"hold,omitempty"`              // what keeps the rows from working now
+	Others     int         `json:"other_runs"`                  // open, in the same lane
 	Window     string      `json:"window,omitempty"`
 	Has        int64       `json:"window_seconds,omitempty"` // of the lane's limits, that windows leave until HasUntil
 	HasUntil   time.Time   `json:"window_until,omitzero"`    // the deadline, else when the next window closes
@@ -205,11 +208,14 @@ func (r *planReport) time(p prospect, b *batch) {
 	}
 	r.Done, r.DoneLimit, r.Resets, r.begins = p.now.Add(f.took), f.limit, f.days, p.runs[0].begins(p.now)
 	r.spans(p)
+	r.flexEnds(p)
 	if r.Deadline.IsZero() || !r.Done.After(r.Deadline) {
 		return
 	}
 	r.Late = int64(r.Done.Sub(r.Deadline).Seconds())
-	r.Ways = p.ways(r.Deadline, b.quota.model)
+	if r.DoneLimit != byFlex { // else no limit's change makes it
+		r.Ways = append(r.Ways, p.ways(r.Deadline, b.quota.model)...)
+	}
 }
 
 // spans fills in between what the time lies, as far as the rows' tokens and money decide it.

@@ -151,6 +151,9 @@ func (r planReport) timeRows(t *dataTable, now time.Time) {
 		t.row("window", words)
 	}
 	t.row("done", r.doneLine(now))
+	if words := r.flexLine(now); words != "" {
+		t.row("by flex", words)
+	}
 	if r.Deadline.IsZero() {
 		return
 	}
@@ -210,5 +213,8 @@ func (r planReport) deadlineLine(now time.Time) string {
 		}
 		return s
 	}
-	return fmt.Sprintf("%s: made, with %s to spare", at, ago(r.Deadline.Sub(r.Done)))
+	if r.Latest.After(r.Deadline) {
+		return at + ": made if flex is quick, missed by " + ago(r.Latest.Sub(r.Deadline)) + " if it is as slow as it may be"
+	}
+	return fmt.Sprintf("%s: made, with %s to spare", at, ago(r.Deadline.Sub(later(r.Done, r.Latest))))
 }

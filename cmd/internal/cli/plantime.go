@@ -18,7 +18,8 @@ import (
 // prospect is a run that is not there yet, among those that are open in its lane.
 type prospect struct {
 	outlook
-	hold hold // what keeps it from working just now
+	hold hold      // what keeps it from working just now
+	flex *flexPace // nil unless flex serves it
 }
 
 // prospectID is the run's in its outlook; no run has such a one.
@@ -35,10 +36,12 @@ func (l *loaded) prospect(ctx context.Context, be *backend, b *batch, n need, id
 	}
 	own.counts[jobs.Queued] = n.Rows
 	var lane limiter.LaneState
+	var fleet []worker.WorkerInfo
 	if be != nil {
-		p.outlook, p.hold, own.nodes, err = be.around(ctx, run, now)
+		p.outlook, p.hold, own.nodes, fleet, err = be.around(ctx, run, now)
 		lane = p.lane
 	}
+	p.flex = l.flexOf(b.Spec, fleet, now)
 	if be == nil || errors.Is(err, limiter.ErrUnknownLane) {
 		lane, own.nodes, err = l.quietLane(ctx, b, own, now)
 	}
@@ -56,31 +59,30 @@ func (l *loaded) prospect(ctx context.Context, be *backend, b *batch, n need, id
 }
 
 // around is what a run would find in the shared state.
-func (b *backend) around(ctx context.Context, run jobs.Run, now time.Time) (o outlook, h hold, nodes []limiter.NodeState, err error) {
+func (b *backend) around(ctx context.Context, run jobs.Run, now time.Time) (o outlook, h hold, nodes []limiter.NodeState, fleet []worker.WorkerInfo, err error) {
 	lane, err := limiter.ParseLane(run.Spec.Lane)
 	if err != nil {
-		return o, h, nil, err
+		return o, h, nil, nil, err
 	}
 	if o, err = b.outlook(ctx, lane, now); err != nil {
-		return o, h, nil, err
+		return o, h, nil, nil, err
 	}
-	fleet, err := worker.Fleet(ctx, b.rdb)
-	if err != nil {
-		return o, h, nil, err
+	if fleet, err = worker.Fleet(ctx, b.rdb); err != nil {
+		return o, h, nil, nil, err
 	}
 	pauses, err := b.lim.Pauses(ctx)
 	if err != nil {
-		return o, h, nil, err
+		return o, h, nil, nil, err
 	}
 	// Windows are looked at as the timetables that they are, not as what holds now.
 	pauses = slices.DeleteFunc(pauses, func(p limiter.Pause) bool { return p.Reason == scheduler.ReasonWindow })
 	if h, err = b.runHold(ctx, run, pauses, fleet, now); err != nil {
-		return o, h, nil, err
+		return o, h, nil, nil, err
 	}
 	own := []runStatus{{path: runPath(run), Feature: run.Spec.Feature}}
 	own[0].counts[jobs.Queued] = 1
 	err = b.onTheWay(ctx, own)
-	return o, h, own[0].nodes, err
+	return o, h, own[0].nodes, b.living(fleet), err
 }
 
 // quietLane is the lane by the configuration, with nobody there: the embedded Redis
