@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// EndPoint says how many rows of a run had ended at a moment.
+// EndPoint says how many rows of a run had ended at a moment, and how. A row that was
+// asked again is in it where it ended last.
 type EndPoint struct {
 	At    time.Time
 	Ended int64
+	By    Counts // Ended by state
 }
 
 // EndCurve is how the rows of a run came to their ends: at most so many points, evenly
@@ -22,9 +24,10 @@ func (s *Store) EndCurve(ctx context.Context, run string, points int) ([]EndPoin
 		return nil, err
 	}
 	var indexes []int64
+	states := make([]State, m.next)
 	err = s.eachState(ctx, m, func(r rowState) {
 		if r.State.Terminal() && r.State != Cancelled {
-			indexes = append(indexes, r.Index)
+			indexes, states[r.Index] = append(indexes, r.Index), r.State
 		}
 	})
 	if err == nil {
@@ -35,13 +38,7 @@ func (s *Store) EndCurve(ctx context.Context, run string, points int) ([]EndPoin
 	}
 	st := s.stored(m)
 	defer st.close()
-	at := spread(len(indexes), points)
-	sample := make([]int64, len(at))
-	ended := map[int64]int64{}
-	for i, n := range at {
-		sample[i] = indexes[n]
-		ended[indexes[n]] = int64(n) + 1
-	}
+	sample, ended := sampled(indexes, states, points)
 	var out []EndPoint
 	var last time.Time
 	err = inBatches(sample, 256, func(batch []int64) error {
@@ -51,12 +48,29 @@ func (s *Store) EndCurve(ctx context.Context, run string, points int) ([]EndPoin
 		}
 		for _, row := range rows {
 			if end := row.finished(); end.After(last) {
-				out, last = append(out, EndPoint{end, ended[row.Index]}), end
+				p := ended[row.Index]
+				p.At = end
+				out, last = append(out, p), end
 			}
 		}
 		return nil
 	})
 	return out, err
+}
+
+// sampled are some of the rows in the order of their ends, and how many had ended with each.
+func sampled(indexes []int64, states []State, points int) (sample []int64, ended map[int64]EndPoint) {
+	ended = map[int64]EndPoint{}
+	var by Counts
+	i := 0
+	for _, n := range spread(len(indexes), points) {
+		for ; i <= n; i++ {
+			by[states[indexes[i]]]++
+		}
+		sample = append(sample, indexes[n])
+		ended[indexes[n]] = EndPoint{Ended: int64(i), By: by}
+	}
+	return sample, ended
 }
 
 // spread gives so many of n places, the last always.

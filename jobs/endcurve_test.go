@@ -20,7 +20,11 @@ func TestEndCurve(t *testing.T) {
 		for i := range 10 { // from the input's end to its beginning
 			task := Task{Run: run, Index: int64(11 - i)}
 			b.begin(task)
-			if ok, err := b.Finish(b.ctx, task, Result{Row: "r", Status: Done.String(), Output: "out", Finished: begin.Add(time.Duration(i+1) * time.Minute)}); !ok || err != nil {
+			state := Done
+			if i%5 == 1 { // the second and the seventh
+				state = Blocked
+			}
+			if ok, err := b.Finish(b.ctx, task, Result{Row: "r", Status: state.String(), Output: "out", Finished: begin.Add(time.Duration(i+1) * time.Minute)}); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 		}
@@ -32,6 +36,9 @@ func TestEndCurve(t *testing.T) {
 			for i, p := range got {
 				if p.Ended != want[i] || !p.At.Equal(begin.Add(time.Duration(want[i])*time.Minute)) {
 					t.Errorf("%d points: %+v, want %d", points, p, want[i])
+				}
+				if blocked := (want[i] + 3) / 5; p.By[Blocked] != blocked || p.By[Done] != want[i]-blocked || p.By.Total() != want[i] {
+					t.Errorf("%d points: of %d are %v", points, want[i], p.By)
 				}
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -160,7 +159,7 @@ func (b *backend) addWaits(ctx context.Context, v *dashboard.RunPageView, run jo
 // curvePoints is how finely the page shows when rows ended.
 const curvePoints = 120
 
-// addCurve draws rows that ended, and of them those without a good answer, over time.
+// addCurve draws rows that ended, by their states, over time.
 func (d *dashboardNow) addCurve(ctx context.Context, v *dashboard.RunPageView, run jobs.Run, counts jobs.Counts, now time.Time) error {
 	if counts.Open() == counts.Total() {
 		return nil
@@ -172,31 +171,50 @@ func (d *dashboardNow) addCurve(ctx context.Context, v *dashboard.RunPageView, r
 	to := now
 	if counts.Open() == 0 {
 		to = ends[len(ends)-1].At
-	} else { // the line ends where the rest of the page says that it is
-		ends = append(slices.Clone(ends), jobs.EndPoint{At: now, Ended: counts.Total() - counts.Open()})
+	} else { // the lines end where the rest of the page says that they are
+		ends = append(slices.Clone(ends), jobs.EndPoint{At: now, Ended: counts.Total() - counts.Open(), By: counts})
 	}
 	step := max(time.Second, to.Sub(run.Created)/curvePoints).Round(time.Second)
-	c := &dashboard.ChartView{ID: "over", Title: "Rows that have ended", Of: fmt.Sprintf("of %s", humanize.Comma(counts.Total())), Measure: dashboard.Count, From: run.Created, Step: step}
-	c.Lines = []dashboard.LineView{endedBy(ends, run.Created, step, to)}
+	c := &dashboard.ChartView{ID: "over", Title: "Rows that have ended", Of: fmt.Sprintf("of %s, by state", humanize.Comma(counts.Total())), Measure: dashboard.Count, Stack: true, From: run.Created, Step: step}
+	c.Lines = endedBy(ends, run.Created, step, to)
 	v.Over = c
 	return nil
 }
 
-// endedBy is how many rows had ended at the end of each step.
-func endedBy(ends []jobs.EndPoint, from time.Time, step time.Duration, to time.Time) dashboard.LineView {
-	l := dashboard.LineView{Name: "ended"}
-	i, last := 0, int64(0)
-	for at := from.Add(step); !at.After(to.Add(step)); at = at.Add(step) {
-		for i < len(ends) && !ends[i].At.After(at) {
-			last = max(last, ends[i].Ended)
-			i++
+// endStates are how rows end that were called or could have been, as lines have them.
+var endStates = []struct {
+	name string
+	of   []jobs.State
+}{{"good", []jobs.State{jobs.Done, jobs.Cached}}, {"failed", []jobs.State{jobs.Failed}}, {"blocked", []jobs.State{jobs.Blocked}},
+	{"truncated", []jobs.State{jobs.Truncated}}, {"expired", []jobs.State{jobs.Expired}}}
+
+// endedBy is how many rows had ended at the end of each step: a line for each state in
+// which any did.
+func endedBy(ends []jobs.EndPoint, from time.Time, step time.Duration, to time.Time) (out []dashboard.LineView) {
+	for _, s := range endStates {
+		l := dashboard.LineView{Name: s.name}
+		i, last := 0, int64(0)
+		for at := from.Add(step); !at.After(to.Add(step)); at = at.Add(step) {
+			for i < len(ends) && !ends[i].At.After(at) {
+				last = max(last, in(ends[i].By, s.of))
+				i++
+			}
+			l.Values = append(l.Values, float64(last))
 		}
-		l.Values = append(l.Values, float64(last))
+		if last > 0 {
+			l.Total = humanize.Comma(last)
+			out = append(out, l)
+		}
 	}
-	if len(l.Values) == 0 {
-		l.Values = []float64{math.NaN()}
+	return out
+}
+
+// in is how many rows are in any of some states.
+func in(counts jobs.Counts, states []jobs.State) (n int64) {
+	for _, s := range states {
+		n += counts[s]
 	}
-	return l
+	return n
 }
 
 // addFailed adds causes and a page of the failed rows.
