@@ -15,6 +15,7 @@ import (
 type crowd struct {
 	minute  minuteUse
 	users   []*userOfQuota                  // of the last five minutes
+	tenants []*userOfQuota                  // of this minute and the one before, by class
 	samples map[string][]gemini.UsageSample // behind users, by model
 	nodes   []string                        // tenants and others with limits of their own
 }
@@ -50,11 +51,22 @@ func (d *dashboardNow) lookCrowd(ctx context.Context) (*crowd, error) {
 	for _, s := range o.samples {
 		c.samples[s.Model] = append(c.samples[s.Model], s)
 	}
+	if c.tenants, err = d.tenantsLately(ctx, o.At); err != nil {
+		return nil, err
+	}
 	if c.nodes, err = d.lim.Nodes(ctx); err != nil {
 		return nil, err
 	}
 	c.nodes = slices.DeleteFunc(c.nodes, isPattern)
 	return c, nil
+}
+
+// tenantsLately are tenants, with limits of their own or without, by what they used as
+// each class in this minute and the one before.
+func (b *backend) tenantsLately(ctx context.Context, now time.Time) ([]*userOfQuota, error) {
+	from := now.Add(-time.Minute).Truncate(time.Minute)
+	used, err := gemini.NewHistory(b.rdb, b.conf.scope()).Tenants(ctx, from, now)
+	return whoTable(used, from, now), err
 }
 
 // samplesOf are those of some lanes' models.

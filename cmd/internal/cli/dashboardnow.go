@@ -89,7 +89,8 @@ func (d *dashboardNow) overview(ctx context.Context, q dashboard.NowQuery) (dash
 	for _, l := range v.Lanes[:min(len(lanes.page), len(v.Lanes))] {
 		out.Lanes = append(out.Lanes, laneView(l, d.conf, v.At))
 	}
-	out.Users, out.UsersFound = v.userViews(q.Text)
+	out.Users, out.UsersFound = userViews(v.minute.users, q.Text)
+	out.Tenants, out.TenantsFound = userViews(crowd.tenants, q.Text)
 	waits := waiters{v, d.backend, false}
 	if out.Waits, out.WaitsFound, err = waits.views(ctx, q.Text); err != nil {
 		return out, err

@@ -127,7 +127,8 @@ func TestDashboardShowsTheFleet(t *testing.T) {
 	}
 	const look = "a-token-that-looks"
 	says(t, visit(t, d, look, "/", nil), http.StatusOK, "lanes 12", "calls, last minute 22", "Lanes 1–10 of 12", "Lines 1–20 of 23", "model-000 gemini/default/global/model-000",
-		"tenant/t0000 as tenant/* rpm 1", "f0 interactive 1", "rpm 2 0", "read-only")
+		"tenant/t0000 as tenant/* rpm 1", "f0 interactive 1", "rpm 2 0", "read-only",
+		"Which tenant has it", "tenant/t0000 interactive 1", "and 7 with less")
 	says(t, visit(t, d, look, "/?page=2", nil), http.StatusOK, "Lanes 11–12 of 12", "model-011")
 	one := visit(t, d, look, "/?lane="+url.QueryEscape(lane.String()), nil)
 	says(t, one, http.StatusOK, "What a call would be told now", "interactive 1 request", "Yes: an interactive call to model-011 would be admitted now.", "By class",

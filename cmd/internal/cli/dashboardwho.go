@@ -15,9 +15,9 @@ import (
 )
 
 // userViews are those who had the quota of the last minute.
-func (v *overview) userViews(text string) (out []dashboard.UserView, found int) {
+func userViews(users []*userOfQuota, text string) (out []dashboard.UserView, found int) {
 	text = strings.ToLower(text)
-	for _, u := range v.minute.users {
+	for _, u := range users {
 		if !strings.Contains(strings.ToLower(u.Feature+" "+u.Class), text) {
 			continue
 		}

@@ -49,7 +49,7 @@ func TestWhoTellsOwnLimits(t *testing.T) {
 	s := gemini.UsageSample{At: at(7, 0), Class: "interactive", Feature: "chat", Calls: 12, Refused: 9, OwnLimit: 7}
 	u := whoTable([]gemini.UsageSample{s}, at(7, 0), at(8, 0))[0]
 	v := overview{Users: []*userOfQuota{u}, minute: newMinuteUse([]gemini.UsageSample{s}, at(7, 1))}
-	shown, _ := v.userViews("")
+	shown, _ := userViews(v.minute.users, "")
 	o, b := showing("plain")
 	if err := (&whoOptions{factory: o.factory, By: "feature"}).printUsers([]*userOfQuota{u}); err != nil {
 		t.Fatal(err)

@@ -54,6 +54,11 @@ func busy(now time.Time) Overview {
 			{Feature: "summaries", Class: "bulk", Requests: 26, Tokens: 31_200, RequestsShare: 0.06, TokensShare: 0.03},
 		},
 		UsersFound: 4,
+		Tenants: []UserView{
+			{Feature: "acme", Class: "interactive", Requests: 380, Tokens: 900_000, RequestsShare: 0.9, TokensShare: 0.95, OwnLimit: 2},
+			{Feature: "globex", Class: "bulk", Requests: 20, Tokens: 31_000, RequestsShare: 0.05, TokensShare: 0.03},
+		},
+		TenantsFound: 3,
 		Waits: []WaitView{
 			{Lane: "gemini-2.5-flash", Class: "bulk", Line: "tenant acme, run nightly-summaries", Waiting: 18_700, Share: 0.75, For: "bulk is paused by the health monitor", UntilNote: "callers are well"},
 			{Lane: "gemini-2.5-flash", Class: "interactive", Line: "everybody", Waiting: 4, InPlace: true, For: "rpm lacks 4 requests", Until: now.Add(8 * time.Second), UntilNote: "at the latest"},
@@ -173,7 +178,7 @@ func named(name string) Overview {
 	return Overview{
 		Project: name, Health: HealthView{Phase: name, Text: name, Level: Level(name)}, Pauses: []PauseView{{Target: name, Reason: name, Owner: name, Detail: name, Resume: name}},
 		Lanes: []LaneView{{Name: name, Whole: name, Level: Level(name), Notes: []string{name}, Limits: limits}}, Classes: []ClassView{{Name: name, Note: name, Pausable: true}},
-		Paths: []PathView{{Name: name, From: name, Limits: limits}}, Users: []UserView{{Feature: name, Class: name}},
+		Paths: []PathView{{Name: name, From: name, Limits: limits}}, Users: []UserView{{Feature: name, Class: name}}, Tenants: []UserView{{Feature: name, Class: name}},
 		Waits: []WaitView{{Lane: name, Class: name, Line: name, For: name, UntilNote: name, Waiting: 1}}, Answers: []AnswerView{{Class: name, Text: name, Call: name}},
 		Runs: []RunView{{ID: name, Name: name, Note: name, Open: true}}, Events: []EventView{{Kind: name, Text: name, By: name, Why: name}}, Advice: []AdviceView{{Text: name, Command: name}},
 		LanesFound: 1, PathsFound: 1, UsersFound: 1, WaitsFound: 1,

@@ -34,6 +34,7 @@ type Overview struct {
 	Lanes   []LaneView   // quota pools: one page of them, what is in trouble first, then the most used
 	Paths   []PathView   // tenants and others with limits of their own: one page of them
 	Users   []UserView   // who had the quota of the last minute, the largest first
+	Tenants []UserView   // the same by tenant, who is named as Feature, of up to two minutes; durations are not kept
 	Waits   []WaitView   // who waits for what, the longest line first
 	Classes []ClassView  // kinds of traffic, the highest first
 	Runs    []RunView    // the latest first
@@ -43,6 +44,7 @@ type Overview struct {
 
 	LanesFound, PathsFound int // that the query's text is in
 	UsersFound, WaitsFound int
+	TenantsFound           int
 }
 
 // How many lines a page has of each.
