@@ -30,6 +30,7 @@ type overview struct {
 	Degraded  degradedHour         `json:"degraded"`
 	Ramps     []rampRow            `json:"ramps,omitempty"`          // that move calls now
 	Others    map[string]int       `json:"other_projects,omitempty"` // runs of other projects on the same Redis, by project
+	queues    []worker.QueueState  // that have tasks; on watch's screen only
 	samples   []gemini.UsageSample // behind Users
 	minute    minuteUse            // of the last minute; on pages only
 }

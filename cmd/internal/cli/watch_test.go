@@ -15,6 +15,7 @@ import (
 	"nightshift/jobs"
 	"nightshift/limiter"
 	"nightshift/scheduler"
+	"nightshift/worker"
 )
 
 // watching is a screen on which a fleet of so many runs was seen.
@@ -23,6 +24,9 @@ func watching(t *testing.T, runs int) watchScreen {
 	v := &overview{At: time.Now(), Project: "main", Events: []limiter.Event{{At: time.Now(), Kind: "alert", Text: strings.Repeat("long ", 80)}},
 		Lanes:  []limiter.LaneState{{Lane: limiter.Lane{Model: "flash"}, Limits: []limiter.LimitState{{Name: "rpm", Used: 45, Effective: 100}}}},
 		Advice: []advice{{"bad", "no worker serves 夜間バッチ", "nightshift worker"}}}
+	for i := range 5 {
+		v.queues = append(v.queues, worker.QueueState{Name: fmt.Sprintf("bulk-low.flash%d", i), Pending: 1200, Active: 3, Retry: 40, Later: 2, Archived: 1, Paused: i == 0})
+	}
 	for i := range runs {
 		r := runStatus{ID: fmt.Sprintf("id%d", i), Name: fmt.Sprintf("run-%d", i), counts: jobs.Counts{}}
 		r.counts[jobs.Done], r.counts[jobs.Queued] = 10, int64(i%2)
@@ -71,7 +75,7 @@ func TestWatchDraws(t *testing.T) {
 	for range 40 {
 		m = press(t, m, tea.KeyPressMsg{Code: tea.KeyDown})
 	}
-	for _, want := range []string{"nightshift main", ">run-81 ", "[####------]   45 %", "no worker serves", "q quit"} {
+	for _, want := range []string{"nightshift main", ">run-81 ", "[####------]   45 %", "no worker serves", "q quit", "queues", fmt.Sprintf("%-34s 1,200 ready, 3 at work, 42 come again", "bulk-low.flash0"), "  … 3 more"} {
 		if !strings.Contains(m.draw(), want) {
 			t.Errorf("no %q in\n%s", want, m.draw())
 		}

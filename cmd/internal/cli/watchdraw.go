@@ -59,8 +59,8 @@ func (m watchScreen) foot() []string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// body has at most so many lines: health and what to do, lanes, runs, and events in
-// what is left.
+// body has at most so many lines: health and what to do, lanes, runs, queues, and events
+// in what is left.
 func (m watchScreen) body(most int) []string {
 	v := m.seen
 	lines := []string{
@@ -77,8 +77,13 @@ func (m watchScreen) body(most int) []string {
 	lanes := v.laneLines()
 	lanesGet := min(len(lanes), max(3, left/3))
 	lines = append(lines, section1("lanes", lanes, lanesGet)...)
-	runsGet := max(3, most-len(lines)-2)
+	queues := v.queueLines()
+	queues = section1("queues", queues, min(len(queues), max(0, left/5)))
+	runsGet := max(3, most-len(lines)-len(queues)-2)
 	lines = append(lines, section1("runs", m.runLines(runsGet), runsGet)...)
+	if most-len(lines) >= len(queues) {
+		lines = append(lines, queues...)
+	}
 	if rest := most - len(lines) - 2; rest > 0 {
 		lines = append(lines, section1("what happened", v.eventLines(), rest)...)
 	}

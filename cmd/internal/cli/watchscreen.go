@@ -48,7 +48,7 @@ func (b *backend) watchScreen(ctx context.Context, s *streams, every time.Durati
 		return usageErrorf("--every %s: want at least 100ms", every)
 	}
 	m := watchScreen{every: every, width: 80, height: 24,
-		look: func() (*overview, error) { return b.overview(ctx, time.Now()) },
+		look: func() (*overview, error) { return b.lookWithQueues(ctx, time.Now()) },
 		act:  func(verb, target string) (string, error) { return b.actRecorded(ctx, verb, target) }}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out), tea.WithoutSignalHandler())
 	_, err := p.Run()
