@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"nightshift/limiter"
 	"nightshift/limiter/gemini"
 	"nightshift/scheduler"
 	"nightshift/worker"
@@ -148,6 +147,7 @@ func (f *factory) checkState(ctx context.Context, c *loaded) []checkup {
 	out := slices.Concat([]checkup{{"Redis", verdictGood, redisHost(c.Redis), ""}, checkRedisOpen(c.Redis)}, checkServer(ctx, be.rdb), redisSettings(ctx, be.rdb))
 	out = append(out, checkScripts(ctx, be.lim), checkRights(ctx, be.rdb), checkClock(ctx, be.rdb, f.now), be.checkMemory(ctx))
 	out = append(out, be.checkTaught(ctx)...)
+	out = append(out, be.checkKeyInUse(ctx)...)
 	return append(out, be.checkFleet(ctx), be.checkGateways(ctx, f.now()), be.checkScheduler(ctx))
 }
 
@@ -171,20 +171,6 @@ func redisSetting(ctx context.Context, rdb redis.UniversalClient, name string, g
 		return checkup{name, verdictGood, v[name], ""}
 	}
 	return checkup{name, verdictBad, v[name], remedy}
-}
-
-// checkScripts tries what every permit needs. Rights that are lacking otherwise show
-// as a Redis that cannot be reached.
-func checkScripts(ctx context.Context, lim *limiter.Redis) checkup {
-	refused, err := lim.Probe(ctx)
-	switch {
-	case err != nil:
-		return checkup{"scripts", verdictBad, firstLine(err.Error()), "let the Redis user run them: ACL SETUSER NAME +@scripting ~nightshift:* ~asynq:*"}
-	case len(refused) > 0:
-		command, why, _ := strings.Cut(refused[0], " ")
-		return checkup{"scripts", verdictBad, command + ": " + firstLine(why), "give the Redis user the right to it, or Redis the memory: ACL SETUSER NAME +" + strings.ToLower(command)}
-	}
-	return checkup{"scripts", verdictGood, "may do all that permits need", ""}
 }
 
 // checkClock compares our clock with Redis's. Permits go by Redis's; asynq's

@@ -32,8 +32,13 @@ func checkServer(ctx context.Context, rdb redis.UniversalClient) []checkup {
 	return out
 }
 
+// rightsNeeded are all that our Redis user has to have, for ACL SETUSER: whoever gives
+// one of them alone meets the next.
+const rightsNeeded = "+@all -@dangerous +info ~nightshift:* ~{nightshift:* ~asynq:* &asynq:*"
+
 // asynqNeeds are commands of the queue beside the limiter's scripts, on its own keys.
 var asynqNeeds = [][]string{
+	{"TIME"}, {"INFO"}, {"HSET", "{nightshift:fleet}:served", "a", "b"},
 	{"EVALSHA", "x", "1", "asynq:{q}:pending"}, {"ZADD", "asynq:{q}:scheduled", "1", "x"}, {"SADD", "asynq:queues", "x"},
 	{"PUBLISH", "asynq:cancel", "x"}, {"SUBSCRIBE", "asynq:cancel"}, {"SET", "nightshift:{x}:x", "1"}, {"XADD", "nightshift:{x}:x", "*", "a", "b"},
 }
@@ -60,7 +65,7 @@ func checkRights(ctx context.Context, rdb redis.UniversalClient) checkup {
 	}
 	if len(lacks) > 0 {
 		return checkup{"rights", verdictBad, "user " + user + " may not " + strings.Join(lacks, ", "),
-			"ACL SETUSER " + user + " +@all -@dangerous +info ~nightshift:* ~asynq:* &asynq:*"}
+			"ACL SETUSER " + user + " " + rightsNeeded}
 	}
 	return checkup{"rights", verdictGood, "user " + user + " may do what queues need", ""}
 }
