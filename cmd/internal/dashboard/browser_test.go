@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,12 +119,38 @@ func (b *tab) hear(ev any) {
 		}
 	case *runtime.EventExceptionThrown:
 		b.fault("exception: " + e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			b.fault("console: " + consoleWords(e.Args))
+		}
 	case *log.EventEntryAdded:
 		// asynqmon's own charts, where a phone gives them no room.
-		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "<rect> attribute") {
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "<rect> attribute width: A negative value") && !strings.Contains(e.Entry.Text, "<rect> attribute height: A negative value") {
 			b.fault("console: " + e.Entry.Text + " " + e.Entry.URL)
 		}
 	}
+}
+
+// consoleWords are what a script wrote to the console.
+func consoleWords(args []*runtime.RemoteObject) string {
+	var words []string
+	for _, a := range args {
+		words = append(words, cmp.Or(a.Description, string(a.Value)))
+	}
+	return strings.Join(words, " ")
+}
+
+// hearsTheConsole: a look at a page that says nothing is only worth something if what
+// a page says is heard.
+func (b *tab) hearsTheConsole() {
+	b.t.Helper()
+	b.read(`console.log("fine"), console.error("planted", 7), ""`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.faults) != 1 || !strings.Contains(b.faults[0], "planted") {
+		b.t.Errorf("of an error on the console was heard %q", b.faults)
+	}
+	b.faults = nil
 }
 
 func (b *tab) fault(s string) {
@@ -169,6 +196,13 @@ func (b *tab) look(path, says string) {
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("(() => { const e = document.querySelector(%s); if (e) { e.click(); return true } })()", strconv.Quote(selector)))
+}
+
+// typeInto writes into a field, once it is there, whatever has become of it meanwhile.
+func (b *tab) typeInto(selector, text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("(() => { const e = document.querySelector(%s); if (e) { e.focus(); return document.activeElement === e } })()", strconv.Quote(selector)))
+	b.do(chromedp.KeyEvent(text))
 }
 
 // until asks the page again and again, also across a navigation.
@@ -258,6 +292,7 @@ func TestInABrowser(t *testing.T) {
 	fillGraphs(d)
 	b := newTab(t, d)
 	openPages(b, fleet.run.ID)
+	b.hearsTheConsole()
 	openElsewhere(b)
 	pressPause(b, p)
 	seeRefresh(b, cfg)
@@ -299,31 +334,46 @@ func openPages(b *tab, run string) {
 	}
 }
 
-// openElsewhere: in the dark and on a phone, asynqmon's main pages too where
-// somebody wants their pictures.
+// openElsewhere: each page in the dark, and on a phone.
 func openElsewhere(b *tab) {
-	n := 1
-	if os.Getenv("NIGHTSHIFT_PICTURES") != "" {
-		n = 3
-	}
-	for _, p := range shownPages[:n] {
-		b.screen(1440, 900, "dark")
+	b.forgetThemes()
+	b.screen(1440, 900, "dark")
+	for _, p := range shownPages {
 		b.look(p.path, p.says)
+		b.until(shadeOfPage + " == 'dark'")
 		b.picture(p.name + "-dark")
-		b.look("/healthz", "ok")
-		if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[chromedp.Void]("localStorage.clear()")); err != nil {
-			b.t.Fatal(err)
-		}
-		b.screen(390, 844, "light")
+		b.clean(p.name + " in the dark")
+	}
+	b.forgetThemes()
+	b.screen(390, 844, "light")
+	for _, p := range shownPages {
 		b.look(p.path, p.says)
 		b.picture(p.name + "-phone")
 		if wide := b.read("String(document.documentElement.scrollWidth)"); wide != "390" {
 			b.t.Errorf("%s is %s pixels wide on a phone of 390", p.name, wide)
 		}
-		b.clean(p.name)
+		b.clean(p.name + " on a phone")
 	}
 	b.screen(1440, 900, "light")
 }
+
+// forgetThemes has asynqmon go by the screen again, and not by what it was before.
+func (b *tab) forgetThemes() {
+	b.t.Helper()
+	b.look("/healthz", "ok")
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[chromedp.Void]("localStorage.clear()")); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shadeOfPage tells by the colour behind what stands at the foot of the window.
+const shadeOfPage = `(() => {
+	for (let e = document.elementFromPoint(innerWidth / 2, innerHeight - 40); e; e = e.parentElement) {
+		const c = (getComputedStyle(e).backgroundColor.match(/[\d.]+/g) || []).map(Number);
+		if (c.length == 3 || c[3] > 0.5) return c[0] + c[1] + c[2] < 3 * 128 ? "dark" : "light";
+	}
+	return "light";
+})()`
 
 // pressPause uses asynqmon's own button; when it is refused, the page says so.
 func pressPause(b *tab, p *fakePauser) {
@@ -373,7 +423,7 @@ func logIn(b *tab, cfg Config) {
 	b.page.Store(newDashboard(b.t, cfg))
 	b.look("/queues/redis", "Token")
 	b.picture("login")
-	b.do(chromedp.SendKeys(chromedp.CSS("#token"), testToken+"\r"))
+	b.typeInto("#token", testToken+"\r")
 	b.until("location.pathname == '/queues/redis' && document.body.innerText.includes('redis_version')")
 	b.until("document.getElementById('nightshift').innerText.includes('is no failure')")
 	b.look("/", "Log out")

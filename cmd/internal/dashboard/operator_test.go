@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"github.com/chromedp/chromedp"
 )
 
 // operatorActions do nothing, and say what they would.
@@ -71,17 +69,17 @@ func (b *tab) operate() {
 	b.click(`main a[href^="/runs/"]`)
 	b.until("document.querySelector('.chart canvas') && document.querySelector('#set-max-cost')")
 	b.typesMeanwhile("#set-max-cost")
-	b.do(chromedp.SendKeys(chromedp.CSS("#set-max-cost"), "less"))
+	b.typeInto("#set-max-cost", "less")
 	b.press("Set max-cost")
 	b.until("document.querySelector('.said.bad') && document.querySelector('.said').innerText.includes('want dollars above zero')")
-	b.do(chromedp.SendKeys(chromedp.CSS("#set-max-cost"), "60"))
+	b.typeInto("#set-max-cost", "60")
 	b.press("Set max-cost")
 	b.confirm("max-cost: $40.00 → 60?", "Change is done: 60")
 	b.press("Retry 2")
 	b.confirm("Ask the rows of safety again?", "Retry is done: safety")
 	b.click(`nav a[href="/steer"]`)
 	b.until("document.querySelector('#capvalue')")
-	b.do(chromedp.SendKeys(chromedp.CSS("#capvalue"), "1200\r"))
+	b.typeInto("#capvalue", "1200\r")
 	b.confirm("usd_per_month: $900 → 1200?", "Set is done: 1200")
 	b.look("/history?from=6h", "Use by feature")
 	b.until("document.querySelectorAll('.chart canvas').length == 3")

@@ -39,8 +39,15 @@
   }
 
   // What has the focus, and what is open, stays so across a refresh.
-  let focused = "", open = [];
-  function mark(e) { return e.id ? "#" + CSS.escape(e.id) : e.getAttribute("href") ? "a[href=\"" + CSS.escape(e.getAttribute("href")) + "\"]" : ""; }
+  // A button is known by its words and what its form would send.
+  let focused = null, open = [];
+  function sends(e) { return e.textContent + (e.form ? "?" + new URLSearchParams(new FormData(e.form)) : ""); }
+  function mark(e) {
+    if (e.id) return function () { return document.getElementById(e.id); };
+    const href = e.getAttribute("href"), words = e.tagName === "BUTTON" && sends(e);
+    if (href) return function () { return main().querySelector("a[href=\"" + CSS.escape(href) + "\"]"); };
+    return words && function () { return [...main().querySelectorAll("button")].find(function (b) { return sends(b) === words; }); };
+  }
   document.addEventListener("htmx:beforeSwap", function (e) {
     const by = e.detail.requestConfig.triggeringEvent;
     if (by && by.type === "changed" && busy()) { // who began to type after it was asked for
@@ -50,12 +57,12 @@
     }
     if (e.detail.xhr.status === 400) { e.detail.shouldSwap = true; e.detail.isError = false; } // the page says what is wrong with what was asked
     const at = document.activeElement;
-    focused = main().contains(at) ? mark(at) : "";
+    focused = main().contains(at) ? mark(at) : null;
     open = [...main().querySelectorAll("details[open][id]")].map(function (d) { return d.id; });
   });
   document.addEventListener("htmx:afterSwap", function () {
     open.forEach(function (id) { const d = document.getElementById(id); if (d) d.open = true; });
-    const e = focused && main().querySelector(focused);
+    const e = focused && focused();
     if (e && document.activeElement !== e) e.focus({ preventScroll: true });
     listen();
   });
