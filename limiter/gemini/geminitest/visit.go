@@ -172,7 +172,8 @@ func (v *visit) end(r *reply, status int) {
 		}
 		u := r.usage
 		c.CachedTokens, c.ThoughtTokens, c.OutputTokens = u.cached, u.thoughts, u.output
-		c.MicroUSD = v.model.Price.cost(u)
-		s.spend.add(now, c.MicroUSD)
+		cost := v.model.Price.cost(u)
+		c.MicroUSD = roundUp(cost)
+		s.spend.add(now, cost)
 	})
 }
