@@ -25,7 +25,7 @@ func (r *Redis) Acquire(ctx context.Context, q Request) (*Permit, error) {
 func (r *Redis) acquire(ctx context.Context, q Request) (*Permit, error) {
 	ctx, cancel := r.timed(ctx) // the client's own timeouts may be longer
 	defer cancel()
-	a, err := r.lane(q.Lane).acquire.do(ctx, q, func(a answer) { r.giveBack(q, a) })
+	a, err := r.lane(q.Lane).acquire.do(ctx, q, r.tooLate(q))
 	switch {
 	case errors.Is(err, ErrUnknownLane):
 		return nil, unknownLane(q, r.now().UnixMilli())
@@ -33,6 +33,15 @@ func (r *Redis) acquire(ctx context.Context, q Request) (*Permit, error) {
 		return nil, unavailable(q, r.now(), err)
 	}
 	return a.result(q)
+}
+
+// tooLate is what is done with an answer for which nobody waits any more: nil for
+// nothing.
+func (r *Redis) tooLate(q Request) func(answer) {
+	if q.Owed {
+		return nil
+	}
+	return func(a answer) { r.giveBack(q, a) }
 }
 
 // giveBack releases a permit that was granted after its caller had gone.

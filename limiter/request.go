@@ -85,6 +85,10 @@ type Request struct {
 	// elsewhere. A request that is too large, and one for an unknown lane, is
 	// refused all the same. Permit.Over says what would have refused it.
 	Force bool
+	// Owed says that the call was made already and that it is asked until it is charged:
+	// a permit of which the caller did not hear in time is kept for its next try, which
+	// a release in between would leave with nothing to settle.
+	Owed bool
 
 	ask bool // only asks what would be (Explain)
 }

@@ -55,7 +55,7 @@ func (l *lateSettlements) keep(s limiter.Settlement, lease time.Duration, cause 
 // the shared state is back: its limits of days and months, and its money, would
 // never hear of it otherwise.
 func (l *lateSettlements) owe(q limiter.Request) {
-	q.Force = true // it was made
+	q.Force, q.Owed = true, true
 	s := limiter.Settlement{ID: q.ID, Lane: q.Lane, Outcome: limiter.Settled, Used: q.Amounts}
 	if l.add(lateSettlement{Settlement: s, charge: &q, until: time.Now().Add(lateFor)}) {
 		l.log.Warn("calls went out while the shared state was away: they are charged when it is back", "lane", s.Lane.String())
