@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +19,14 @@ import (
 	"time"
 
 	"nightshift/jobs"
+	"nightshift/limiter/gateway"
 	"nightshift/scheduler"
 )
 
 var (
 	chaosLong time.Duration // 0: the short form
 	chaosSeed = flag.Uint64("seed", 1, "of the strikes of TestChaos with -long")
+	chaosOnly = flag.String("strikes", "", "only those of TestChaos whose names match the `REGEXP`")
 )
 
 func init() {
@@ -44,29 +47,32 @@ func TestChaos(t *testing.T) {
 	if chaosLong > 0 {
 		k := newChaos(t, "")
 		t.Logf("seed %d, %v", *chaosSeed, chaosLong)
-		k.strikeAtRandom(chaosLong, rand.New(rand.NewPCG(*chaosSeed, 9)), slices.Concat(bulkStrikes, sharedStrikes))
+		k.strikeAtRandom(chaosLong, rand.New(rand.NewPCG(*chaosSeed, 9)), chosen(t, slices.Concat(bulkStrikes, sharedStrikes)))
 		k.finish()
 		k.account()
 		return
 	}
 	t.Run("Bulk", func(t *testing.T) {
 		t.Parallel()
-		k := newChaos(t, hastyHealth)
-		for _, s := range bulkStrikes {
-			k.strike(s, s.lasts)
-		}
-		k.finish()
-		k.account()
+		newChaos(t, hastyHealth).strikeEach(chosen(t, bulkStrikes))
 	})
 	t.Run("Shared", func(t *testing.T) {
 		t.Parallel()
-		k := newChaos(t, hastyHealth)
-		for _, s := range sharedStrikes {
-			k.strike(s, s.lasts)
-		}
-		k.finish()
-		k.account()
+		newChaos(t, hastyHealth).strikeEach(chosen(t, sharedStrikes))
 	})
+}
+
+// chosen are the strikes that -strikes names.
+func chosen(t *testing.T, all []strike) []strike {
+	only, err := regexp.Compile(*chaosOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(s strike) bool { return !only.MatchString(s.name) })
+	if len(all) == 0 {
+		t.Skip("no strike is so called")
+	}
+	return all
 }
 
 const (
@@ -91,7 +97,7 @@ const chaosSim = "models:\n- {name: %s, limits: {rpm: %d, input_tpm: %d}, price:
 type chaos struct {
 	*night
 	began   time.Time
-	hosts   [2]*badLine
+	hosts   [2]*badLine          // nil: straight
 	parts   map[string]*exec.Cmd // what lives, by name
 	spawned int
 	control *scheduler.Control
@@ -102,7 +108,6 @@ type chaos struct {
 	struck  []struck
 	lost    int // most calls in flight in workers that were killed
 	orphans int // most permits that are left by what was killed
-	shared  int // strikes that hit Redis as people reach it
 }
 
 type chaosRun struct {
@@ -131,14 +136,20 @@ func hostOf(name string) int {
 }
 
 func newChaos(t *testing.T, conf string) *chaos {
+	return newChaosOn((*fleet).startRedis, t, conf)
+}
+
+// newChaosOn begins one on a Redis that is started in its own way. One of several
+// servers has its clients know their addresses, and so no bad lines between.
+func newChaosOn(start func(f *fleet, server string) string, t *testing.T, conf string) *chaos {
 	signal.Ignore(syscall.SIGXFSZ) // what is started takes it over: a write that finds the disk full is an error then, not death
 	sim := filepath.Join(t.TempDir(), "sim.yaml")
 	q := quota{rpm: chaosRPM, inputTPM: chaosRPM * 100, sim: []string{"--sim-config", sim}}
 	write(t, sim, fmt.Sprintf(chaosSim, benchModel, q.rpm, q.inputTPM))
-	f := newFleet(t, q, defaultConf+chaosConf+conf)
+	f := newFleetOn(start, t, q, defaultConf+chaosConf+conf)
 	k := &chaos{night: nightOf(f), began: time.Now(), parts: map[string]*exec.Cmd{}}
-	for i := range k.hosts {
-		k.hosts[i] = newBadLine(t, k.rdb.Options().Addr)
+	if f.redisAddr != "" {
+		k.hosts = [2]*badLine{newBadLine(t, f.redisAddr), newBadLine(t, f.redisAddr)}
 	}
 	t.Cleanup(k.sayLogs)
 	k.control = &scheduler.Control{Redis: k.rdb, Limiter: k.limits, Store: k.store, Scope: k.scope}
@@ -166,8 +177,10 @@ func (k *chaos) spawn(name string, env ...string) {
 	}
 	host := hostOf(name)
 	cmd := k.command(args...)
-	cmd.Env = slices.Concat(cmd.Env, []string{"NIGHTSHIFT_REDIS=" + k.hosts[host].url(),
-		"XDG_STATE_HOME=" + filepath.Join(k.dir, fmt.Sprintf("state%d", host))}, env)
+	cmd.Env = slices.Concat(cmd.Env, []string{"XDG_STATE_HOME=" + filepath.Join(k.dir, fmt.Sprintf("state%d", host))}, env)
+	if line := k.hosts[host]; line != nil {
+		cmd.Env = append(cmd.Env, "NIGHTSHIFT_REDIS="+line.url())
+	}
 	k.spawned++
 	k.start(cmd, fmt.Sprintf("%s-%d.log", name, k.spawned))
 	k.parts[name] = cmd
@@ -176,10 +189,21 @@ func (k *chaos) spawn(name string, env ...string) {
 // comePeople lets somebody ask at a steady rate until stop.
 func (k *chaos) comePeople() {
 	ctx, cancel := context.WithCancel(context.Background())
-	k.chat = k.people(k.client("interactive", "chat"))
+	k.letIn()
+	k.chat = k.people(k.sdk(k.gateway, chaosKey))
 	ended := background(func() { k.chat.steadily(ctx, askEvery) })
 	k.stop = func() { cancel(); <-ended }
 	k.Cleanup(k.stop)
+}
+
+// chaosKey is one that people had before there was a gateway.
+const chaosKey = "a-key-of-people-that-was-there-before"
+
+// letIn tells the gateways who comes with chaosKey.
+func (k *chaos) letIn() {
+	_, err := gateway.NewKeys(k.rdb, nil).Adopt(context.Background(), chaosKey,
+		gateway.Identity{Name: "chat", Project: k.scope.Project, Class: "interactive", Feature: "chat"})
+	k.must(err)
 }
 
 // backlog enqueues another run where little is left to do.
@@ -200,12 +224,18 @@ func (k *chaos) strikeAtRandom(span time.Duration, rng *rand.Rand, strikes []str
 	}
 }
 
+// strikeEach does them one after another, to the end.
+func (k *chaos) strikeEach(strikes []strike) {
+	for _, s := range strikes {
+		k.strike(s, s.lasts)
+	}
+	k.finish()
+	k.account()
+}
+
 // strike does one, heals it, and waits until everything holds again.
 func (k *chaos) strike(s strike, lasts time.Duration) {
 	k.backlog()
-	if s.hits == peopleClear {
-		k.shared++
-	}
 	began, ended := time.Now(), k.ended()
 	heal := s.do(k)
 	<-time.After(lasts)

@@ -65,15 +65,6 @@ func (k *chaos) rowsSum(after string) {
 	}
 }
 
-// mayMiss is what the ledger may lack, in micro-dollars, for each strike that hits
-// Redis as people reach it: two calls of theirs. One a run has been seen to be
-// missing, and why is not known yet; a Redis that is killed forgets up to a second
-// besides (appendfsync everysec).
-const mayMiss = 2 * 200
-
-// least is what the ledger must have when the server has asked for so much.
-func (k *chaos) least(server int64) int64 { return server - int64(k.shared)*mayMiss }
-
 // paidFor: what the server has asked money for is in the ledger, spent or held; what
 // went out while Redis was away within seconds of its return.
 func (k *chaos) paidFor(after string) {
@@ -81,7 +72,7 @@ func (k *chaos) paidFor(after string) {
 	for end := time.Now().Add(30 * time.Second); ; <-time.After(100 * time.Millisecond) {
 		server := k.stats().MicroUSD // before the ledger: it only grows
 		used, held := k.month()
-		if used >= k.least(server) {
+		if used >= server {
 			return
 		}
 		if time.Now().After(end) {
@@ -265,14 +256,15 @@ func (k *chaos) size(key string) int64 {
 // hears of its end: 65,536 tokens of output at 2.5 and a few of input.
 const longestAnswer = 65536*2.5 + 100
 
-// moneyMatches: the ledger is what the server has asked for, but for mayMiss. Where
-// something was killed it may be more, by what its calls held at most.
+// moneyMatches: the ledger is what the server has asked for, and what each process
+// rounds up for each run and for people. Where something that makes calls was killed it
+// may be more, by what its calls held at most.
 func (k *chaos) moneyMatches() {
 	k.Helper()
 	server := k.stats().MicroUSD
 	used, held := k.month()
 	k.Logf("money: the ledger has %d micro-dollars (%d held), the server %d", used, held, server)
-	if most := server + int64(k.orphans)*longestAnswer; used < k.least(server) || used > most {
-		k.Errorf("the ledger has %d micro-dollars, want %d to %d", used, k.least(server), most)
+	if most := server + int64(k.spawned*(len(k.runs)+1)) + int64(k.orphans)*longestAnswer; used < server || used > most {
+		k.Errorf("the ledger has %d micro-dollars, want %d to %d", used, server, most)
 	}
 }

@@ -41,11 +41,13 @@ type fleet struct {
 	dir     string
 	env     []string
 	sim     string // its URL
-	rdb     *redis.Client
+	rdb     redis.UniversalClient
 	store   *jobs.Store
-	redis   *exec.Cmd
+	redis   *exec.Cmd // of several servers the one that a test would break
 	workers []*exec.Cmd
 	all     []*exec.Cmd // started, Redis not
+
+	redisAddr string // "" where there are several
 }
 
 // bulkAloneConf: nothing is left for calls from outside or for those above bulk.
@@ -64,12 +66,19 @@ func (q quota) limits() string {
 // newFleet starts Redis and Gemini. conf is a format for the model and its limits.
 func newFleet(b testing.TB, q quota, conf string) *fleet {
 	b.Helper()
+	return newFleetOn((*fleet).startRedis, b, q, conf)
+}
+
+// newFleetOn is newFleet on a Redis that is started in some other way, by the program
+// that it is given. That sets what the fleet has of it, and gives its URL.
+func newFleetOn(start func(f *fleet, server string) (url string), b testing.TB, q quota, conf string) *fleet {
+	b.Helper()
 	server, err := exec.LookPath("redis-server")
 	if err != nil {
 		b.Skip("no redis-server in PATH")
 	}
 	f := &fleet{TB: b, dir: b.TempDir()}
-	f.set(f.startRedis(server), q, conf)
+	f.set(start(f, server), q, conf)
 	return f
 }
 
@@ -95,7 +104,7 @@ func (f *fleet) startRedis(server string) string {
 		_ = f.redis.Process.Kill()
 		_ = f.redis.Wait()
 	})
-	f.rdb = redis.NewClient(&redis.Options{Addr: addr})
+	f.redisAddr, f.rdb = addr, redis.NewClient(&redis.Options{Addr: addr})
 	f.Cleanup(func() { _ = f.rdb.Close() })
 	f.store = jobs.NewStore(f.rdb, jobs.StoreOptions{})
 	f.await("Redis answers", 10*time.Second, func() bool { return f.rdb.Ping(context.Background()).Err() == nil })
@@ -262,6 +271,7 @@ type simCall struct {
 	Status       int       `json:"status"`
 	Admitted     bool      `json:"admitted"`
 	PromptTokens int64     `json:"prompt_tokens"`
+	MicroUSD     int64     `json:"micro_usd"`
 }
 
 func (f *fleet) calls() (out []simCall) {

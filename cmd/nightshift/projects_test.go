@@ -94,12 +94,14 @@ func (p *project) wantOnly(other string) {
 // cluster is a Redis Cluster of masters.
 type cluster struct {
 	addrs []string
+	nodes []*exec.Cmd // as addrs
 	rdb   *redis.ClusterClient
 }
 
 func (c *cluster) url() string { return "redis-cluster://" + strings.Join(c.addrs, ",") }
 
-func startCluster(t *testing.T, n int) *cluster {
+// startCluster starts n masters with a part of the slots each, and further arguments.
+func startCluster(t *testing.T, n int, args ...string) *cluster {
 	t.Helper()
 	server, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -111,13 +113,13 @@ func startCluster(t *testing.T, n int) *cluster {
 		_, port, _ := net.SplitHostPort(addr)
 		_, busPort, _ := net.SplitHostPort(bus)
 		dir := t.TempDir()
-		cmd := exec.Command(server, "--port", port, "--cluster-port", busPort, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--cluster-enabled", "yes",
-			"--maxmemory-policy", "noeviction", "--logfile", filepath.Join(dir, "redis.log"))
+		cmd := exec.Command(server, append(args, "--port", port, "--cluster-port", busPort, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--cluster-enabled", "yes",
+			"--maxmemory-policy", "noeviction", "--logfile", filepath.Join(dir, "redis.log"))...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		c.addrs, buses = append(c.addrs, addr), append(buses, busPort)
+		c.addrs, c.nodes, buses = append(c.addrs, addr), append(c.nodes, cmd), append(buses, busPort)
 	}
 	c.join(t, buses)
 	c.rdb = redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.addrs, MaxRedirects: 20})
