@@ -20,6 +20,7 @@ const (
 	defaultOutside       = 0.05
 	defaultContextTokens = 1 << 20 // 1,048,576 input tokens: the usual Gemini context window
 	ppm                  = 1_000_000
+	mostLimitDollars     = 1_000_000 // of a limit: the limiter counts micro-dollars to that much
 )
 
 // namePattern keeps names usable as parts of keys, queues and paths.
@@ -110,10 +111,9 @@ func (c *Config) checkClasses() error {
 		if !slices.ContainsFunc(defaultClasses, func(d limiter.Class) bool { return d.Name == name }) {
 			return fmt.Errorf("%s: unknown class; known are %s", key, strings.Join(classNames(), ", "))
 		}
-		for k, v := range map[string]*float64{"guarantee": cc.Guarantee, "floor": cc.Floor, "trickle": cc.Trickle, "cap": cc.Cap, "output_floor": cc.OutputFloor} {
-			if err := share(key+"."+k, v); err != nil {
-				return err
-			}
+		if err := firstError(share(key+".guarantee", cc.Guarantee), share(key+".floor", cc.Floor), share(key+".trickle", cc.Trickle),
+			share(key+".cap", cc.Cap), share(key+".output_floor", cc.OutputFloor)); err != nil {
+			return err
 		}
 		if q := cc.OutputQuantile; q != nil && (!(*q >= 0.01) || *q > 0.999) {
 			return fmt.Errorf("%s.output_quantile: %v; want a part of calls from 0.01 to 0.999", key, *q)
@@ -134,19 +134,22 @@ func (c *Config) checkClasses() error {
 	return nil
 }
 
-// check wants every amount to be absent or positive, and money to be a number.
+// check wants every amount to be absent or positive, and money to be a number that can
+// be counted.
 func (lc LimitConfig) check(key string) error {
-	for name, n := range map[string]int64{
+	counts := map[string]int64{
 		"rpm": lc.RPM, "input_tpm": lc.InputTPM, "output_tpm": lc.OutputTPM, "total_tpm": lc.TotalTPM, "ipm": lc.IPM,
 		"rpd": lc.RPD, "tpd": lc.TPD, "concurrency": lc.Concurrency, "streams": lc.Streams,
-	} {
-		if n < 0 {
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; n < 0 {
 			return fmt.Errorf("%s.%s: %d is negative; leave it out for no limit", key, name, n)
 		}
 	}
-	for name, v := range map[string]float64{"usd_per_10m": lc.USDPer10m, "usd_per_day": lc.USDPerDay, "usd_per_month": lc.USDPerMonth, "usd_total": lc.USDTotal} {
-		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s.%s: %v is no amount of dollars; leave it out for no limit", key, name, v)
+	money := map[string]float64{"usd_per_10m": lc.USDPer10m, "usd_per_day": lc.USDPerDay, "usd_per_month": lc.USDPerMonth, "usd_total": lc.USDTotal}
+	for _, name := range slices.Sorted(maps.Keys(money)) {
+		if v := money[name]; v != 0 && !(v*ppm >= 0.5 && v <= mostLimitDollars) { // NaN is neither
+			return fmt.Errorf("%s.%s: %v is no amount of dollars from 0.000001 to %d; leave it out for no limit", key, name, v, mostLimitDollars)
 		}
 	}
 	return nil

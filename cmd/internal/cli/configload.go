@@ -63,8 +63,8 @@ func loadConfig(path string, environ []string, flags map[string]any) (*loaded, e
 	if err != nil {
 		return nil, err
 	}
-	for name, v := range env {
-		if err := l.layer("$"+name, v); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if err := l.layer("$"+name, env[name]); err != nil {
 			return nil, err
 		}
 		if err := l.fill(new(Config)); err != nil {

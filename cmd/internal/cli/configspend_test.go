@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,25 +15,24 @@ import (
 // loadText loads a configuration file with these lines.
 func loadText(t *testing.T, text string) (*loaded, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "nightshift.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return loadConfig(file, nil, nil)
+	return loadFile(t, filepath.Join(t.TempDir(), "nightshift.yaml"), []byte(text))
 }
 
 // TestSpendConfig: caps that are no amounts are named at load, with the file.
 func TestSpendConfig(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"spend: {usd_per_month: 0}":                  "spend.usd_per_month: 0 would let nothing through",
-		"spend: {usd_per_day: -5}":                   "spend.usd_per_day: -5 is no amount of dollars",
-		"spend: {usd_per_10m: .nan}":                 "spend.usd_per_10m: NaN is no amount of dollars",
-		"nodes: {tenant/a: {usd_per_month: .inf}}":   "nodes.tenant/a.usd_per_month: +Inf is no amount of dollars",
-		"nodes: {project/other: {usd_per_month: 5}}": `"project/other"; the project of this configuration is default`,
-		"spend: {soft_ratio: 0}":                     "spend.soft_ratio: 0; want a part of each cap above 0",
-		"spend: {soft_ratio: 1.2}":                   "spend.soft_ratio: 1.2; want",
-		"spend: {zone: Mars}":                        `spend.zone: "Mars" is no time zone`,
+		"spend: {usd_per_month: 0}":                                               "spend.usd_per_month: 0 would let nothing through",
+		"spend: {usd_per_day: -5}":                                                "spend.usd_per_day: -5 is no amount of dollars",
+		"spend: {usd_per_day: 1e-9}":                                              "spend.usd_per_day: 1e-09 is no amount of dollars",
+		"spend: {usd_per_month: 1e300}":                                           "spend.usd_per_month: 1e+300 is no amount of dollars",
+		"models: {m: {rpm: -1, rpd: -1, tpd: -1, input_tpm: -1}}":                 "models.m.input_tpm: -1 is negative",
+		"spend: {usd_per_10m: .nan}":                                              "spend.usd_per_10m: NaN is no amount of dollars",
+		"nodes: {tenant/a: {usd_per_month: .inf}}":                                "nodes.tenant/a.usd_per_month: +Inf is no amount of dollars",
+		"nodes: {project/other: {usd_per_month: 5}}":                              `"project/other"; the project of this configuration is default`,
+		"spend: {soft_ratio: 0}":                                                  "spend.soft_ratio: 0; want a part of each cap above 0",
+		"spend: {soft_ratio: 1.2}":                                                "spend.soft_ratio: 1.2; want",
+		"spend: {zone: Mars}":                                                     `spend.zone: "Mars" is no time zone`,
 		"spend: {usd_per_month: 5}\nnodes: {project/default: {usd_per_month: 6}}": "spend.usd_per_month: nodes.project/default has one too",
 	} {
 		if _, err := loadText(t, text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nightshift.yaml") {

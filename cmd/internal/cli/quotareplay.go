@@ -99,5 +99,6 @@ func joinMore(what []string) string {
 	if len(what) == 0 {
 		return ""
 	}
-	return "would have been " + strings.Join(what, "; ") + " (more than under the limits of now)"
+	count, fate, _ := strings.Cut(strings.Join(what, "; "), " ")
+	return count + " would have been " + fate + " (more than under the limits of now)"
 }

@@ -33,7 +33,7 @@ func TestReplayWords(t *testing.T) {
 	was := []sim.Borne{{Class: "interactive", Calls: 1000, Refused: 3}, {Class: "bulk", Calls: 5000}}
 	is := []sim.Borne{{Class: "interactive", Calls: 1000, Refused: 13}, {Class: "bulk", Calls: 5000, Delayed: 4000, Longest: 12 * time.Minute, Left: 7}}
 	got := strings.Join(replayWords("flash", was, is), "\n")
-	for _, want := range []string{"flash, interactive: of 1,000 calls", "10 refused", "4,000 delayed, by up to 12m0s", "7 not done by now"} {
+	for _, want := range []string{"flash, interactive: of 1,000 calls of the last 24 h 10 would have been refused (more", "4,000 would have been delayed, by up to 12m0s", "7 not done by now"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ func readValue(o *limiter.Override, text string) (err error) {
 	case slices.Contains(shareNames, o.Name):
 		o.Value, err = readShare(text)
 	case o.Node == limiter.NodeWeights:
-		o.Value, err = strconv.ParseInt(text, 10, 64)
+		o.Value, err = readAmount(text, 1)
 	case text == limiter.None:
 		o.Text = limiter.None
 	case strings.HasPrefix(o.Name, "usd_"):
@@ -56,31 +58,53 @@ func wanted(o *limiter.Override) string {
 // readShare reads "10%", "10 %" or "0.1" as parts per million.
 func readShare(text string) (int64, error) {
 	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v <= 1) { // NaN is neither
+	v, ok := readNumber(strings.TrimSpace(number))
+	if !ok {
 		return 0, fmt.Errorf("%q is no share", text)
 	}
-	return int64(math.Round(v * ppm)), nil
+	if percent {
+		v.Mul(v, big.NewRat(1, 100))
+	}
+	if v.Cmp(big.NewRat(1, 1)) > 0 {
+		return 0, fmt.Errorf("%q is more than all", text)
+	}
+	share, _ := v.Float64()
+	return int64(math.Round(share * ppm)), nil
 }
 
-var suffixes = map[byte]float64{'k': 1e3, 'K': 1e3, 'M': 1e6, 'G': 1e9}
+var suffixes = map[byte]int64{'k': 1e3, 'K': 1e3, 'M': 1e6, 'G': 1e9}
+
+// mostAmount is beyond what any limit can be, and far within an int64.
+const mostAmount = 1e15
 
 // readAmount reads "300", "20k", "1.5M" or "1,000,000", times a unit.
-func readAmount(text string, unit float64) (int64, error) {
-	number := strings.NewReplacer(",", "", "_", "").Replace(text)
+func readAmount(text string, unit int64) (int64, error) {
+	times, number := big.NewRat(unit, 1), text
 	if n := len(number); n > 0 && suffixes[number[n-1]] > 0 {
-		unit *= suffixes[number[n-1]]
+		times.Mul(times, big.NewRat(suffixes[number[n-1]], 1))
 		number = number[:n-1]
 	}
-	v, err := strconv.ParseFloat(number, 64)
-	v = math.Round(v * unit * 1e3)
-	if err != nil || !(v >= 1e3 && v < 1e18) || math.Mod(v, 1e3) != 0 {
+	v, ok := readNumber(number)
+	if !ok {
+		return 0, fmt.Errorf("%q is no number", text)
+	}
+	v.Mul(v, times)
+	if !v.IsInt() || v.Sign() < 1 || v.Cmp(big.NewRat(mostAmount, 1)) >= 0 {
 		return 0, fmt.Errorf("%q is no amount", text)
 	}
-	return int64(v / 1e3), nil
+	return v.Num().Int64(), nil
+}
+
+// numbers have commas between each three digits, or none: "1,5" may be one and a half or
+// fifteen to who writes it.
+var numbers = regexp.MustCompile(`^\+?([0-9]{1,3}(,[0-9]{3})+|[0-9][0-9_]*)?(\.[0-9]*)?([eE][+-]?[0-9]{1,2})?$`)
+
+// readNumber reads a number that is not negative, exactly.
+func readNumber(text string) (*big.Rat, bool) {
+	if !numbers.MatchString(text) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(strings.NewReplacer(",", "", "_", "").Replace(text))
 }
 
 // valueText is an override's value as people write it.

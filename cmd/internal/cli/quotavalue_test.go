@@ -27,6 +27,7 @@ func TestReadValue(t *testing.T) {
 		{"class/bulk", "cap", "12.5%", 125_000, "", "12.5 %"},
 		{"class/bulk", "cap", "0.1", 100_000, "", "10 %"},
 		{"weights", "priority/high", "8", 8, "", "8"},
+		{"weights", "priority/high", "1,000", 1000, "", "1,000"},
 	} {
 		o := limiter.Override{Node: c.node, Name: c.name}
 		if err := readValue(&o, c.text); err != nil || o.Value != c.value || o.Text != c.as {
@@ -41,6 +42,7 @@ func TestReadValue(t *testing.T) {
 func TestReadValueRefuses(t *testing.T) {
 	for _, c := range []struct{ node, name, text string }{
 		{"tenant/acme", "rpm", ""}, {"tenant/acme", "rpm", "0"}, {"tenant/acme", "rpm", "-3"}, {"tenant/acme", "rpm", "1.5"},
+		{"tenant/acme", "rpm", "1,5k"}, {"tenant/acme", "input_tpm", "1,5M"}, {"tenant/acme", "rpm", "10,00"}, {"tenant/acme", "rpm", "1.0001"}, {"tenant/acme", "usd_per_day", "12,50"},
 		{"tenant/acme", "rpm", "NaN"}, {"tenant/acme", "rpm", "Inf"}, {"tenant/acme", "rpm", "1e30"}, {"tenant/acme", "rpm", "many"},
 		{"tenant/acme", "usd_per_day", "$0"}, {"tenant/acme", "usd_per_day", "0.0000001"},
 		{"class/bulk", "cap", "10"}, {"class/bulk", "cap", "101%"}, {"class/bulk", "cap", "-1%"}, {"class/bulk", "cap", "NaN"},
