@@ -166,10 +166,13 @@ func (f forecast) sentence(now time.Time) string {
 		by = "at the pace of the last minutes"
 	}
 	if f.limit == byFlex {
-		by = "at the least, by flex, which is slower at times,"
+		by = "at the least (by flex)"
 	}
 	if f.held >= time.Minute { // limits are not what such a time is for
-		by = fmt.Sprintf("(no row may go before %s; then %s %s)", clock(now.Add(f.held), now), ago(f.took-f.held), by)
+		before := "no row may go before " + clock(now.Add(f.held), now)
+		if by = fmt.Sprintf("(%s; then %s %s)", before, ago(f.took-f.held), by); f.took-f.held < time.Second {
+			by = "(" + before + ")"
+		}
 	}
 	s := fmt.Sprintf("about %s %s, done by %s", ago(f.took), by, clock(now.Add(f.took), now))
 	if f.days > 0 {

@@ -41,7 +41,7 @@ func TestPlanByFlex(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if got := (forecast{took: 19 * time.Minute, limit: byFlex}).sentence(now); !strings.HasPrefix(got, "about 19m00s at the least, by flex") {
+	if got := (forecast{took: 19 * time.Minute, limit: byFlex}).sentence(now); !strings.HasPrefix(got, "about 19m00s at the least (by flex), done by ") {
 		t.Error(got)
 	}
 }

@@ -48,6 +48,10 @@ func TestForecastBehindAWindow(t *testing.T) {
 	if got := f.sentence(now); !strings.HasPrefix(got, "about 21h46m (no row may go before 22:00:00 ") || !strings.Contains(got, "; then 3s at the limits (rpm binds)), done by 22:00:03 ") {
 		t.Error(got)
 	}
+	f.took = f.held
+	if got := f.sentence(now); !strings.HasPrefix(got, "about 21h46m (no row may go before 22:00:00 ") || strings.Contains(got, "then") {
+		t.Error(got)
+	}
 	run := openRun("night", "normal", 600)
 	run.gates = []gate{window(t, "22:00-07:00@100%, else @0%")}
 	var r planReport

@@ -91,17 +91,18 @@ func (r *runReport) lead() string {
 	if r.Bad > 0 {
 		rows += ", " + humanize.Comma(r.Bad) + " are not"
 	}
+	left := ""
 	if r.Run.LeftOut > 0 {
-		rows += "; " + leftOutWords(r.Run)
+		left = " " + leftOutWords(r.Run) + "."
 	}
 	if r.Ended {
-		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), limiter.Length(r.To.Sub(r.From)), rows)
+		return fmt.Sprintf("Ended %s after %s: %s.", r.clock(r.To), limiter.Length(r.To.Sub(r.From)), rows) + left
 	}
 	s := fmt.Sprintf("Still open: %s, %s are to come (%s).", rows, humanize.Comma(r.Open), strings.TrimRight(orElse(r.Stands, r.Phase), "."))
 	if !r.ETA.IsZero() {
 		s += " Done about " + r.clock(r.ETA) + "."
 	}
-	return s
+	return s + left
 }
 
 func (r *runReport) facts() [][2]string {
