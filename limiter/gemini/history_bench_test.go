@@ -34,11 +34,17 @@ func fleetHour(b *testing.B, rdb *redis.Client, lanes, tenants int) *historyRig 
 			c.Lane = fmt.Sprintf("%s/global/gemini-%d", r.scope, (t*13+rng.IntN(2)*29)%lanes)
 			c.Path.Tenant = fmt.Sprintf("tenant-%04d", t)
 			c.Used = limiter.Amounts{limiter.Requests: 1, limiter.InputTokens: rng.Int64N(4000), limiter.OutputTokens: rng.Int64N(800), limiter.MicroUSD: rng.Int64N(2000)}
+			c.Used[limiter.TotalTokens] = c.Used[limiter.InputTokens] + c.Used[limiter.OutputTokens]
 			c.Estimate, c.TookMS, c.Finish = c.Used, 200+rng.Int64N(3000), "STOP"
 			c.Estimate[limiter.InputTokens] += c.Used[limiter.InputTokens] * rng.Int64N(20) / 100
 			c.Estimate[limiter.OutputTokens] += c.Used[limiter.OutputTokens] * rng.Int64N(80) / 100
 			c.Usage = &Usage{Prompt: c.Used[limiter.InputTokens], Candidates: c.Used[limiter.OutputTokens]}
 			r.meter.Put(c)
+			if c.Class == "bulk" { // a row's: it ends with its call, and has waited for three things
+				lane, _ := limiter.ParseLane(c.Lane)
+				r.meter.PutRows(RowWaits{Lane: lane, Class: c.Class, Feature: c.Feature, Rows: 1,
+					WaitedMS: map[string]int64{"queue": rng.Int64N(9e5), "window": rng.Int64N(3e7), []string{"quota", "turn", "paused", "slots"}[rng.IntN(4)]: rng.Int64N(9e6)}})
+			}
 		}
 		for r.meter.flush(false); r.meter.pending() > 0; r.meter.flush(false) {
 		}

@@ -57,7 +57,11 @@ func (b *block) merge(name string, from columns) {
 }
 
 // blockVersion is the first byte. A reader passes over what it does not know.
-const blockVersion = 2
+const blockVersion = 3
+
+// varintVersion is that of blocks of older programs, whose numbers are varints; they are
+// read as long as they are kept.
+const varintVersion = 2
 
 var errBlock = errors.New("a block of the history is cut or of a newer version")
 
@@ -83,9 +87,10 @@ func (b *block) packFinal() []byte { return b.packWith(finalPacker()) }
 
 // packWith writes a block: version, begin, step and until in ms, number of steps; then,
 // compressed, for each series its name, the bytes of its columns, and for each
-// column its field and either how many columns before it the same numbers stand, or 0,
-// which steps are not zero, and these. Where all goes well, half of the columns are
-// the same: each call is one that was sent, answered and measured.
+// column its field and either how many columns before it the same numbers stand (one more
+// than there are: the sums of the two before it), or 0, which steps are not zero, and
+// these (historybits.go). Where all goes well, half of the columns are the same: each
+// call is one that was sent, answered and measured, and all tokens are input and output.
 func (b *block) packWith(to *zstd.Encoder) []byte {
 	var body []byte
 	for _, name := range slices.Sorted(maps.Keys(b.series)) {
@@ -108,34 +113,30 @@ func (c columns) pack() (out []byte) {
 		last = field
 		same := c.same(fields[:i], c[field])
 		if out = binary.AppendUvarint(out, uint64(same)); same == 0 {
-			out = appendNumbers(out, c[field])
+			out = appendBits(out, c[field])
 		}
 	}
 	return out
 }
 
-// same is how many columns back the same numbers stand; 0 when none has them.
+// same is how many columns back the same numbers stand; one more than there are for the
+// sums of the last two; 0 when neither has them.
 func (c columns) same(before []int, ns []int64) int {
 	for i, field := range slices.Backward(before) {
 		if slices.Equal(c[field], ns) {
 			return len(before) - i
 		}
 	}
+	if n := len(before); n >= 2 && slices.Equal(sums(c[before[n-2]], c[before[n-1]]), ns) {
+		return n + 1
+	}
 	return 0
 }
 
-func appendNumbers(out []byte, ns []int64) []byte {
-	marks := make([]byte, (len(ns)+7)/8)
-	for i, n := range ns {
-		if n != 0 {
-			marks[i/8] |= 1 << (i % 8)
-		}
-	}
-	out = append(out, marks...)
-	for _, n := range ns {
-		if n != 0 {
-			out = binary.AppendVarint(out, n)
-		}
+func sums(a, b []int64) []int64 {
+	out := make([]int64, len(a))
+	for i := range a {
+		out[i] = a[i] + b[i]
 	}
 	return out
 }
@@ -143,16 +144,17 @@ func appendNumbers(out []byte, ns []int64) []byte {
 // packedBlock is a block of which the head is read.
 type packedBlock struct {
 	block
-	body []byte
+	version byte
+	body    []byte
 }
 
 func openBlock(text []byte) (packedBlock, error) {
 	p := packedBlock{}
-	if len(text) == 0 || text[0] != blockVersion {
+	if len(text) == 0 || text[0] != blockVersion && text[0] != varintVersion {
 		return p, errBlock
 	}
 	var head [4]int64
-	text = text[1:]
+	p.version, text = text[0], text[1:]
 	for i := range head {
 		n, size := binary.Varint(text)
 		if size <= 0 {
@@ -222,30 +224,20 @@ func (p packedBlock) columns(b []byte, take func(field, step int, n int64)) erro
 	return nil
 }
 
-// numbers reads one column: its own numbers, or those of one before it.
+// numbers reads one column: its own numbers, those of one before it, or the sums of two.
 func (p packedBlock) numbers(b []byte, before [][]int64) (ns []int64, rest []byte, err error) {
 	same, size := binary.Uvarint(b)
-	if size <= 0 || same > uint64(len(before)) {
+	n := uint64(len(before))
+	if size <= 0 || same > n+1 || same == n+1 && (n < 2 || p.version == varintVersion) {
 		return nil, nil, errBlock
 	}
-	if b = b[size:]; same > 0 {
-		return before[len(before)-int(same)], b, nil
+	switch b = b[size:]; {
+	case same == n+1:
+		return sums(before[n-2], before[n-1]), b, nil
+	case same > 0:
+		return before[n-same], b, nil
+	case p.version == varintVersion:
+		return readVarints(b, p.n)
 	}
-	marks := (p.n + 7) / 8
-	if len(b) < marks {
-		return nil, nil, errBlock
-	}
-	set, ns := b[:marks], make([]int64, p.n)
-	b = b[marks:]
-	for step := range ns {
-		if set[step/8]&(1<<(step%8)) == 0 {
-			continue
-		}
-		n, size := binary.Varint(b)
-		if size <= 0 {
-			return nil, nil, errBlock
-		}
-		ns[step], b = n, b[size:]
-	}
-	return ns, b, nil
+	return readBits(b, p.n)
 }

@@ -1,8 +1,10 @@
 package gemini
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
@@ -20,13 +22,73 @@ func TestBlockIsReadAsItWasWritten(t *testing.T) {
 	if err != nil || !p.begin.Equal(meterNoon) || !p.until.Equal(b.until) || p.n != 30 || p.step != 10*time.Second {
 		t.Fatalf("%+v, %v", p.block, err)
 	}
-	got := newBlock(meterNoon, 10*time.Second, 30)
+	if got := seriesOf(t, p); !reflect.DeepEqual(got, b.series) {
+		t.Errorf("got %v, want %v", got, b.series)
+	}
+}
+
+// TestBlockOfAnOlderProgram: one whose numbers are varints is read as long as it is kept.
+func TestBlockOfAnOlderProgram(t *testing.T) {
+	t.Parallel()
+	text, err := base64.StdEncoding.DecodeString("AoCgq/75YqCcAcC6t/75YhQotS/9BADpAQASZ2xvYmFsL218YnVsa3x0YWdzEwAAAQAGAQENAAACgIkPAQAAAgkOZ2xvYmFsL218Y2hhdHwG7wcAEAACYoJx4A==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := newBlock(time.UnixMilli(1_700_000_000_000), 10*time.Second, 10)
+	want.add("global/m|bulk|tags", 0, 0, 3)
+	want.add("global/m|bulk|tags", 0, 1, 3)
+	want.add("global/m|bulk|tags", 9, 14, 123456)
+	want.add("global/m|bulk|tags", 9, 15, -5)
+	want.add("global/m|chat|", 4, fieldLatency+7, 1)
+	p, err := openBlock(text)
+	if err != nil || !p.begin.Equal(want.begin) {
+		t.Fatalf("%+v, %v", p.block, err)
+	}
+	if got := seriesOf(t, p); !reflect.DeepEqual(got, want.series) {
+		t.Errorf("got %v, want %v", got, want.series)
+	}
+}
+
+// TestBlockOfAnyNumbers: whatever is in the columns comes back.
+func TestBlockOfAnyNumbers(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		b := newBlock(meterNoon, 10*time.Second, 1+rng.IntN(40))
+		for range rng.IntN(30) {
+			name, field, most := fmt.Sprint(rng.IntN(3)), rng.IntN(12), int64(1)<<rng.IntN(63)
+			for step := range b.n {
+				n := rng.Int64N(most)
+				if rng.IntN(8) == 0 {
+					n = -n
+				}
+				b.add(name, step, field, n*int64(rng.IntN(2)))
+			}
+			if cols := b.series[name]; cols[3] != nil && cols[4] != nil && rng.IntN(2) == 0 {
+				cols[5] = sums(cols[3], cols[4])
+			}
+		}
+		for _, text := range [][]byte{b.pack(), b.packFinal()} {
+			p, err := openBlock(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := newBlock(b.begin, b.step, b.n)
+			got.series = seriesOf(t, p)
+			if got, want := numbers(got), numbers(b); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+		}
+	}
+}
+
+func seriesOf(t *testing.T, p packedBlock) map[string]columns {
+	t.Helper()
+	got := newBlock(p.begin, p.step, p.n)
 	if err := p.each(func(string) bool { return true }, func(s string, f, step int, n int64) { got.add(s, step, f, n) }); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got.series, b.series) {
-		t.Errorf("got %v, want %v", got.series, b.series)
-	}
+	return got.series
 }
 
 // TestBlockThatIsCutIsNoBlock: at whatever byte, it is an error and no panic.
