@@ -41,15 +41,14 @@ func (b *tab) confirm(question, said string) {
 func (b *tab) typesMeanwhile(field string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`(() => {
-		const field = document.querySelector(%q), main = document.getElementById("live");
 		window.asked = false;
 		document.addEventListener("htmx:afterRequest", () => { window.asked = true; }, { once: true });
-		htmx.trigger(main, "changed");
-		field.focus();
-		field.value = "l";
+		htmx.trigger(document.getElementById("live"), "changed");
+		document.querySelector(%[1]q).focus();
+		document.querySelector(%[1]q).value = "l";
 		return true;
 	})()`, field))
-	b.until("window.asked")
+	b.until(`window.asked || htmx.trigger(document.getElementById("live"), "changed") && false`) // once htmx has the page
 	b.until(fmt.Sprintf(`document.querySelector(%q).value == "l"`, field))
 	b.until(fmt.Sprintf(`(document.querySelector(%q).value = "") == ""`, field))
 }
