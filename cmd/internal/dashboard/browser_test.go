@@ -243,10 +243,10 @@ func (b *tab) screen(width, height int64, theme string) {
 	}
 }
 
-// picture is kept where NIGHTSHIFT_PICTURES says.
+// picture is kept where DASHBOARD_PICTURES says.
 func (b *tab) picture(name string) {
 	b.t.Helper()
-	dir := os.Getenv("NIGHTSHIFT_PICTURES")
+	dir := os.Getenv("DASHBOARD_PICTURES")
 	if dir == "" {
 		return
 	}
