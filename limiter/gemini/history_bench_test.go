@@ -77,7 +77,10 @@ func memoryOf(b *testing.B, rdb *redis.Client, scope limiter.Scope) map[string]i
 		switch {
 		case len(parts) > 4 && parts[1] == "history":
 			kind = "packed " + parts[2]
-			if v := historyView(parts[4]); tierFine.keeps(v) == fineDetail {
+			switch v := historyView(parts[4]); {
+			case parts[2] == tierMinute.name && v == viewUsers:
+				kind += " users"
+			case tierFine.keeps(v) == fineDetail:
 				kind += " detail"
 			}
 		case len(parts) > 3 && parts[1] == "t":
@@ -115,6 +118,7 @@ func BenchmarkHistoryMemory(b *testing.B) {
 		{"6 h of them in detail", float64(hot["packed 10s detail"]) * (fineDetail + tierFine.block).Hours()},
 		{"7 d in steps of 5 min", float64(cold["packed 5m"]+cold["packed 5m detail"]) * (tierCoarse.kept + tierCoarse.block).Hours()},
 		{"50 h of minutes, packed", float64(cold["packed 1m detail"]) * tierMinute.kept.Hours()},
+		{"26 h of minutes by user", float64(cold["packed 1m users"]) * (usersKept + tierMinute.block).Hours()},
 		{"minutes, not packed", float64(hot["raw 60000"]) * (tierMinute.block + tierMinute.settles).Hours()},
 		{"hours, not packed", float64(hot["raw 3600000"]) * (tierHour.block + tierHour.settles).Hours()},
 		{"7 d of hours, packed", float64(cold["packed 1h detail"]) * 7 * 24},

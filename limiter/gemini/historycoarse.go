@@ -97,7 +97,7 @@ func (h *Historian) packStep(ctx context.Context, t historyTier, step Step, now 
 		for i := range int64(t.steps()) {
 			instead = append(instead, h.raw.keys.bucket(step, begin.UnixMilli()/t.step.Milliseconds()+i))
 		}
-		views := map[historyView]*block{viewUse: d.use}
+		views := map[historyView]*block{viewUse: d.use.without(ofRows)}
 		for _, v := range besides {
 			views[v] = d.view(v)
 		}

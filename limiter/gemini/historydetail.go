@@ -173,9 +173,9 @@ func (d detail) view(v historyView) *block {
 	case viewFeature:
 		return d.use.fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
 	case viewUse:
-		return d.use.bounded(mostUse)
+		return d.use.without(ofRows).bounded(mostUse)
 	case viewUsers:
-		return d.use.users()
+		return d.use.without(ofRows).users()
 	case viewTenant:
 		return d.tenants.without(ofFeature).fold(func(p []string) (string, string) { return p[2], p[1] }, largest)
 	}
@@ -193,11 +193,14 @@ var estimateFields = []int{
 	fieldOf(func(s *UsageSample) *int64 { return &s.EstimatedOutput }), fieldOf(func(s *UsageSample) *int64 { return &s.MeasuredOutput }), fieldOf(func(s *UsageSample) *int64 { return &s.UnderOutput }),
 }
 
-// ofFeature tells the fields that are not told apart by tenant: estimates, and what rows
-// waited, whose lane, class and feature say enough.
-func ofFeature(field int) bool {
-	return field >= fieldTallies+tallyRows && field <= fieldTallies+tallyEnded || slices.Contains(estimateFields, field)
+// ofRows tells the fields of what rows waited, which are told apart by the largest lanes,
+// classes and features alone: each takes more room than all else that is counted.
+func ofRows(field int) bool {
+	return field >= fieldTallies+tallyRows && field <= fieldTallies+tallyEnded
 }
+
+// ofFeature tells the fields that are not told apart by tenant.
+func ofFeature(field int) bool { return ofRows(field) || slices.Contains(estimateFields, field) }
 
 // without leaves out fields. The columns are the block's own.
 func (b *block) without(out func(field int) bool) *block {

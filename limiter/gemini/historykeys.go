@@ -40,8 +40,14 @@ func (t historyTier) begin(index int64) time.Time {
 // five minutes. It is nine tenths of the bytes.
 const fineDetail = 6 * time.Hour
 
+// usersKept is how long minutes of viewUsers are kept: a ranking of the last day. One of an older stretch adds lanes up from the meter's minutes.
+const usersKept = 26 * time.Hour
+
 // keeps is how long a view of a tier is kept after a block's end.
 func (t historyTier) keeps(v historyView) time.Duration {
+	if t.name == tierMinute.name && v == viewUsers {
+		return usersKept
+	}
 	if t.name == tierFine.name && (v == viewUse || v == viewTenants || v == viewUsers) {
 		return fineDetail // a ranking reads older minutes from tierMinute
 	}
