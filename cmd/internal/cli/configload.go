@@ -143,13 +143,18 @@ func readConfigFile(path string) (string, map[string]any, error) {
 	}
 	var c Config
 	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
-		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, gemini.Redact(yaml.FormatError(plainly(b, err), false, true)))
+		return "", nil, configErrorf("%s:\n%s\n`nightshift init --stdout` prints a file with every key explained", name, yamlFault(plainly(b, err)))
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(b, &values); err != nil {
 		return "", nil, configErrorf("%s: %v", name, err)
 	}
 	return filepath.Clean(name), values, nil
+}
+
+// yamlFault is a fault of a YAML file with the lines around it.
+func yamlFault(err error) string {
+	return strings.TrimSpace(gemini.Redact(yaml.FormatError(err, false, true)))
 }
 
 // plainly says what a value of the wrong kind should be, without words of Go; of one

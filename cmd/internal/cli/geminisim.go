@@ -94,7 +94,7 @@ func (o *simOptions) config() (geminitest.Config, error) {
 			return c, err
 		}
 		if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
-			return c, configErrorf("%s:\n%s", o.File, yaml.FormatError(err, false, true))
+			return c, configErrorf("%s:\n%s", o.File, yamlFault(err))
 		}
 	case o.Model != "":
 		c.Models = []geminitest.Model{{Name: o.Model, Limits: o.Limits, Embeds: strings.Contains(o.Model, "embedding")}}

@@ -11,10 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"nightshift/limiter/gemini"
 	"nightshift/scheduler/sim"
 )
 
@@ -150,7 +148,7 @@ func scenarioError(name string, file []byte, err error) error {
 		return configErrorf("%s: %v\n%s", at, wrong, help)
 	}
 	err = cmp.Or(plainKind(err), err)
-	return configErrorf("%s:\n%s\n%s", name, gemini.Redact(yaml.FormatError(err, false, true)), help)
+	return configErrorf("%s:\n%s\n%s", name, yamlFault(err), help)
 }
 
 // simulation is what the command shows and `--output json` has.
