@@ -28,6 +28,10 @@ func (s runSetting) kept(c *loaded, spec jobs.Spec, now time.Time) string {
 	if s.name == jobs.SetDeadline && !spec.Steer.Deadline.IsZero() {
 		return limiter.Instant(spec.Steer.Deadline)
 	}
+	if s.name == jobs.SetWindow { // what holds at the moment is over by then
+		timetable, _, _ := strings.Cut(s.shown(c, spec, now), "; now ")
+		return timetable
+	}
 	return s.shown(c, spec, now)
 }
 
