@@ -1,3 +1,8 @@
+//go:build !race
+
+// Whole nights take minutes under the race detector, and are played without it; what runs
+// side by side is in the short ones too, of the other files.
+
 package sim
 
 import (
@@ -77,20 +82,10 @@ const (
 	sameOutside      = 0.95        // of a split that leaves for calls past the gate what ours does
 )
 
-// whole leaves a whole night out under the race detector, where it takes minutes: what runs
-// side by side is in the short ones too.
-func whole(t *testing.T) {
-	t.Helper()
-	if racing {
-		t.Skip("a whole night takes minutes under the race detector; short ones run there")
-	}
-	t.Parallel()
-}
-
 // TestMorningPeak: bulk takes 82 % of the requests of a morning. With nightshift people
 // meet what they would meet by themselves, and bulk ends sooner than was published.
 func TestMorningPeak(t *testing.T) {
-	whole(t)
+	t.Parallel()
 	o := play(t, read(t, "morning-peak", Alone, Retry, Ours, OursLearned))
 	holds(t, "morning-peak", o)
 	before, alone := o[Retry], o[Alone]
@@ -127,7 +122,7 @@ func beforeEnd(o *Outcome) (n int64) {
 // for calls past the gate that is less than what was published, beside one that leaves as
 // much as ours it is more.
 func TestNight(t *testing.T) {
-	whole(t)
+	t.Parallel()
 	o := play(t, read(t, "night", FixedSplit, UsualSplit, Ours, OursLearned))
 	holds(t, "night", o)
 	exact, usual := o[FixedSplit].Bulk.PerMinute, o[UsualSplit].Bulk.PerMinute
@@ -151,7 +146,7 @@ func TestNight(t *testing.T) {
 
 // TestLongDocuments: a gate that counts requests alone meets the provider's 429s again.
 func TestLongDocuments(t *testing.T) {
-	whole(t)
+	t.Parallel()
 	o := play(t, read(t, "long-documents"))
 	holds(t, "long-documents", o)
 	if o[RequestsOnly].Provider429 == 0 || o[RequestsOnly].People.Failed == 0 {
@@ -166,7 +161,7 @@ func TestLongDocuments(t *testing.T) {
 
 // TestSpendCap: what goes out in three hours after a cap.
 func TestSpendCap(t *testing.T) {
-	whole(t)
+	t.Parallel()
 	o := play(t, read(t, "spend-cap"))
 	holds(t, "spend-cap", o)
 	if o[Retry].Wasted < 1000 {
@@ -181,7 +176,7 @@ func TestSpendCap(t *testing.T) {
 
 // TestFleet: from one worker to ten the total stays within the limit, in any window.
 func TestFleet(t *testing.T) {
-	whole(t)
+	t.Parallel()
 	for _, processes := range []int{1, 2, 4, 7, 10} {
 		s := read(t, "fleet", Ours)
 		s.Workers.Processes = processes
