@@ -25,8 +25,8 @@ var (
 	tierCoarse = historyTier{"5m", 5 * time.Minute, time.Hour, 7*24*time.Hour + 2*time.Hour, 10 * time.Minute}
 	// The meter's own buckets of minutes and hours, packed when hardly anything comes
 	// late any more: a tenth of their room in Redis.
-	tierMinute = historyTier{"1m", time.Minute, time.Hour, steps[StepMinute].kept, 30 * time.Minute}
-	tierHour   = historyTier{"1h", time.Hour, 6 * time.Hour, steps[StepHour].kept, 2 * time.Hour}
+	tierMinute = historyTier{"1m", time.Minute, time.Hour, steps[StepMinute].kept, 15 * time.Minute}
+	tierHour   = historyTier{"1h", time.Hour, 6 * time.Hour, steps[StepHour].kept, time.Hour}
 )
 
 func (t historyTier) steps() int               { return int(t.block / t.step) }
