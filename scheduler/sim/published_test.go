@@ -190,3 +190,12 @@ func TestFleet(t *testing.T) {
 		}
 	}
 }
+
+func runOne(t *testing.T, s *Scenario, policy string) *Outcome {
+	t.Helper()
+	o, err := Run(t.Context(), s, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

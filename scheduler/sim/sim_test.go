@@ -32,15 +32,6 @@ func parse(t *testing.T, text string, policies ...string) *Scenario {
 	return s
 }
 
-func runOne(t *testing.T, s *Scenario, policy string) *Outcome {
-	t.Helper()
-	o, err := Run(t.Context(), s, policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
 func runAll(t *testing.T, s *Scenario) []*Outcome {
 	t.Helper()
 	all, err := RunAll(t.Context(), s, func(string) {})
