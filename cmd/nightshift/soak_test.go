@@ -103,9 +103,13 @@ func (s *soak) spawn(name string, args ...string) {
 	s.await(name+" serves its figures", 30*time.Second, func() bool { return dials(addr) })
 }
 
+// fewestLooks is how often a soak looks however long that takes on a busy machine.
+const fewestLooks = 10
+
 // sample looks for so long, and does what else there is to do before each look.
 func (s *soak) sample(span, every time.Duration, before func()) {
-	for end := time.Now().Add(span); time.Now().Before(end); <-time.After(every) {
+	least := len(s.samples) + fewestLooks
+	for end := time.Now().Add(span); len(s.samples) < least || time.Now().Before(end); <-time.After(every) {
 		before()
 		if s.samples = append(s.samples, s.look()); len(s.samples)%30 == 0 {
 			s.leave() // what there is so far, should it not come to its end
