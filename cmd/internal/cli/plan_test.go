@@ -233,6 +233,14 @@ func TestPlanSpans(t *testing.T) {
 	if got := r.doneLine(now); !strings.HasSuffix(got, "20m00s from now (between 10m00s and 30m00s)") {
 		t.Error(got)
 	}
+	beside := p
+	rival := newOutlook(p.lane, []runStatus{openRun("other", jobs.Normal, 6000)}, 0, now).runs
+	beside.runs, beside.theirs = append(slices.Clone(p.runs), rival...), costs{1, 1000}
+	beside.cost = mixed(n.costs(), n.Rows, beside.theirs, rival)
+	r = planReport{need: n}
+	if r.time(beside, &batch{}); len(r.DoneSpan) != 2 || r.Done.Before(r.DoneSpan[0]) || r.Done.After(r.DoneSpan[1]) {
+		t.Errorf("beside dear rows of another run it is done at %v, between %v", r.Done, r.DoneSpan)
+	}
 	r = planReport{need: n}
 	r.Source = jobs.PlannedCap
 	if r.time(p, &batch{}); r.NeedsSpan != nil || r.DoneSpan != nil {

@@ -20,6 +20,8 @@ type prospect struct {
 	outlook
 	hold hold      // what keeps it from working just now
 	flex *flexPace // nil unless flex serves it
+
+	theirs costs // of a row of the other runs
 }
 
 // prospectID is the run's in its outlook; no run has such a one.
@@ -50,9 +52,9 @@ func (l *loaded) prospect(ctx context.Context, be *backend, b *batch, n need, id
 	}
 	own.hold = p.hold
 	others := slices.DeleteFunc(p.runs, func(s sharer) bool { return s.id == id })
-	theirCost := p.cost
+	p.theirs = p.cost
 	p.outlook = newOutlook(lane, []runStatus{own}, p.pace, now)
-	p.cost = mixed(n.costs(), n.Rows, theirCost, others)
+	p.cost = mixed(n.costs(), n.Rows, p.theirs, others)
 	p.runs[0].weight *= float64(max(b.Spec.Steer.Weight, 1))
 	p.runs = append(p.runs, others...)
 	return p, nil
@@ -117,8 +119,8 @@ func (p prospect) ends(n need) []prospect {
 		return nil
 	}
 	least, most := p, p
-	least.cost = n.at(func(s jobs.Span) int64 { return s.Low }).costs()
-	most.cost = n.at(func(s jobs.Span) int64 { return s.High }).costs()
+	least.cost = mixed(n.at(func(s jobs.Span) int64 { return s.Low }).costs(), n.Rows, p.theirs, p.runs[1:])
+	most.cost = mixed(n.at(func(s jobs.Span) int64 { return s.High }).costs(), n.Rows, p.theirs, p.runs[1:])
 	return []prospect{least, most}
 }
 
